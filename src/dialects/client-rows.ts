@@ -86,6 +86,15 @@ export function isJudgement({ channel }: { readonly channel?: string }): boolean
 /** How dialects with one text of thinking send it (`thought-queue.ts`). */
 export const ONE_THOUGHT = "parallel thoughts are sent one after the other";
 
+/** A row for reasoning, in dialects with one text of thinking: the queue of thoughts sends it. */
+export function thoughtRow<Fold>(
+  frame: string,
+  lostFields: readonly string[],
+  note = "",
+): LedgerRow<Fold, "reasoning_chunk"> {
+  return carried(frame, () => NO_FRAMES, { lostFields, note: note + ONE_THOUGHT, isLost: isJudgement });
+}
+
 /** Tokens of several model calls. */
 export type TokenSum = Pick<EventOf<"usage">, "prompt_tokens" | "completion_tokens" | "total_tokens">;
 

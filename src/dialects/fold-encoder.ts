@@ -6,6 +6,7 @@
  */
 import { type EventType, isKnownEvent, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
+import { runKey } from "../protocol/match-run.ts";
 import { endsRun, isBeforeReply, mayLackRun } from "../protocol/record.ts";
 import type { EventEncoder, LedgerTable } from "./ledger.ts";
 
@@ -47,8 +48,8 @@ export interface FoldHooks<Fold, Out = string> {
   before?(fold: Fold, record: StampedRecord): readonly Out[];
   /** Returns frames to send after those of the record. */
   after?(fold: Fold, record: StampedRecord): readonly Out[];
-  /** Encodes a record outside a run. Without it, such records are dropped. */
-  encodeRunless?(record: StampedRecord): readonly Out[];
+  /** Encodes a record outside a run. Without it, such records are dropped. `isLive`: its session has a live run. */
+  encodeRunless?(record: StampedRecord, isLive: boolean): readonly Out[];
   readonly held?: () => number;
 }
 
@@ -64,12 +65,16 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
 
   function findFold(record: StampedRecord, session: string, run: string): Fold {
     if (recent?.session === session && recent.run === run && record.event.type !== "run_start") return recent.fold;
-    const key = keyOf(session, run);
+    const key = runKey(session, run);
     if (record.event.type === "run_start") folds.delete(key);
     if (folds.get(key) === undefined) last.set(session, run);
     const fold = folds.getOrCreate(key, () => hooks.create(record));
     recent = { session, run, fold };
     return fold;
+  }
+
+  function hasRun(session: string): boolean {
+    return [...folds.keys()].some((key) => key.startsWith(runKey(session, "")));
   }
 
   return {
@@ -90,7 +95,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         // A foreign stream may have no run IDs; its records belong to one unnamed run. In a stream with run IDs, a
         // record without one belongs only to the session.
         if (last.get(session) !== "" && mayLackRun(event)) {
-          if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record);
+          if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record, hasRun(session));
           if (hooks.table[event.type as EventType].support !== "omitted") state.dropped++;
           return NOTHING;
         }
@@ -98,7 +103,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         if (last.get(session) !== "" && !isKnownEvent(event)) return NOTHING;
         run = "";
       }
-      const key = keyOf(session, run);
+      const key = runKey(session, run);
       if (isBeforeReply(event)) {
         ends.set(key, record);
         return NOTHING;
@@ -130,8 +135,4 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
 /** The position of the frames that end a run is that of its last record. */
 function pickPosition({ event_id, ts }: StampedRecord["envelope"]): Partial<StampedRecord["envelope"]> {
   return ts === undefined ? { event_id } : { event_id, ts };
-}
-
-function keyOf(session: string, run: string): string {
-  return `${session.length}:${session}${run}`;
 }

@@ -24,10 +24,10 @@ import { createFoldEncoder } from "../fold-encoder.ts";
 import {
   carried,
   converted,
-  isNotReadBack,
   type LedgerRow,
   type LedgerTable,
   listLost,
+  notReadBack,
   omitted,
   sameRow,
 } from "../ledger.ts";
@@ -125,15 +125,14 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
       ...(event.supersedes === undefined ? NO_FRAMES : fold.supersede(event.supersedes)),
       ...fold.enterStep(node_id, event),
     ],
-    {
-      note: "if the node run repeats an interrupted one, `CUSTOM` with the name `loom.superseded` names the messages that no longer count. The endpoints for clients of AG-UI send a `MESSAGES_SNAPSHOT` without them after it. A step has the name of its node, with the ID of the node run if a step with this name is open. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack(
+      "if the node run repeats an interrupted one, `CUSTOM` with the name `loom.superseded` names the messages that no longer count. The endpoints for clients of AG-UI send a `MESSAGES_SNAPSHOT` without them after it. A step has the name of its node, with the ID of the node run if a step with this name is open",
+    ),
   ),
   node_exit: converted(
     "STEP_FINISHED",
     (fold, event, { envelope }) => fold.exitStep(envelope.node_id ?? event.id, event, envelope),
-    { note: "steps also end when the run waits. It is not read back", isLost: isNotReadBack },
+    notReadBack("steps also end when the run waits"),
   ),
   message_chunk: textRow("TEXT_MESSAGE_CONTENT"),
   reasoning_chunk: reasoningRow("REASONING_MESSAGE_CONTENT"),

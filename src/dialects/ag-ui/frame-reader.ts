@@ -4,7 +4,14 @@
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { findLoomEventFault, type ToolApprovalResultEvent } from "../../protocol/events.generated.ts";
-import { isJsonObject, type Json, type JsonObject, toJsonObject, toJsonObjects } from "../../protocol/json.ts";
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parseJson,
+  toJsonObject,
+  toJsonObjects,
+} from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
 import { CallStarts } from "../client-decoder.ts";
@@ -190,7 +197,12 @@ export class FrameReader {
     this.#asked.delete(call_id);
     const result = typeof content === "string" ? content : readParts(content);
     const { error_code, duration_ms, is_json } = loom;
-    const output = is_json === true ? parse(result) : typeof content === "string" ? loom["output"] : content;
+    const output =
+      is_json === true
+        ? (parseJson(result) as Json | undefined)
+        : typeof content === "string"
+          ? loom["output"]
+          : content;
     const event: AnyEvent = {
       type: "tool_end",
       call_id,
@@ -242,14 +254,6 @@ export class FrameReader {
 
 export function keep(frame: JsonObject): AnyEvent {
   return { type: "foreign", dialect: AG_UI, frame };
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The text of a result that consists of parts. */

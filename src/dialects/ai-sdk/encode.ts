@@ -13,10 +13,10 @@ import { createFoldEncoder } from "../fold-encoder.ts";
 import {
   carried,
   converted,
-  isNotReadBack,
   type LedgerRow,
   type LedgerTable,
   listLost,
+  notReadBack,
   omitted,
   sameRow,
 } from "../ledger.ts";
@@ -97,10 +97,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       if (purpose !== "answer" || fold.models++ > 0) return NO_FRAMES;
       return fold.startStep(envelope.node_id);
     },
-    {
-      note: "a step is a model call and its tools; calls that run in parallel share one, and summaries have none. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack("a step is a model call and its tools; calls that run in parallel share one, and summaries have none"),
   ),
   llm_end: omitted("a step ends when the next one starts; the reason of the last one is in `finish`", (fold, event) => {
     const { purpose = "answer", finish_reason = "" } = event;
@@ -114,15 +111,14 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       const taken = event.supersedes === undefined ? NO_FRAMES : fold.supersede(event.supersedes);
       return [...taken, fold.enterNode(node_id, event)];
     },
-    {
-      note: "if the node run repeats an interrupted one, `data-loom-superseded` says that the text of that one no longer counts; with `version: 7`, `reset-step` takes it back if it can. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack(
+      "if the node run repeats an interrupted one, `data-loom-superseded` says that the text of that one no longer counts; with `version: 7`, `reset-step` takes it back if it can",
+    ),
   ),
   node_exit: converted(
     "data-loom-node",
     (fold, event, { envelope: { node_id } }) => [...fold.endTexts(node_id), fold.exitNode(node_id ?? event.id, event)],
-    { note: "replaces the part of its `node_enter`. It is not read back", isLost: isNotReadBack },
+    notReadBack("replaces the part of its `node_enter`"),
   ),
   message_chunk: textRow("text-delta"),
   reasoning_chunk: reasoningRow("reasoning-delta"),

@@ -13,12 +13,12 @@ import { detectLanguage, type Language } from "../../protocol/detect-language.ts
 import { errorTypeOf } from "../../protocol/error-codes.ts";
 import { isNextAttempt, isThinkingChannel } from "../../protocol/record.ts";
 import { hasLoomKey, wrapEvent } from "../../protocol/strict.ts";
-import { ONE_THOUGHT, isJudgement } from "../client-rows.ts";
+import { isJudgement, ONE_THOUGHT, thoughtRow } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { carried, converted, type LedgerTable, listLost, omitted, sameRow } from "../ledger.ts";
+import { carried, converted, type LedgerTable, listLost, omitted, ownFrames, sameRow } from "../ledger.ts";
 import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { trackCall, type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
@@ -218,16 +218,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
       isLost: isJudgement,
     },
   ),
-  reasoning_chunk: carried(
-    "thinking",
-    // Sent by the queue of thoughts.
-    () => NO_FRAMES,
-    {
-      lostFields: ["id", "channel"],
-      note: `with a \`stage\` in an agent's run; ${ONE_THOUGHT}`,
-      isLost: isJudgement,
-    },
-  ),
+  reasoning_chunk: thoughtRow("thinking", ["id", "channel"], "with a `stage` in an agent's run; "),
   reasoning_end: omitted("003 does not mark the end of reasoning"),
   tool_call: carried(
     "tool_call_start",
@@ -327,18 +318,10 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   }),
   ...sameRow(SESSION_EVENTS, omitted("003 has no frame for it")),
   llm_content: omitted("only the owner may read it"),
-  foreign: converted(
-    "original frame",
-    (fold, { dialect, frame }) => {
-      if (dialect !== "engine" || !isJsonObject(frame)) return [];
-      const metadata = isJsonObject(frame["metadata"]) ? frame["metadata"] : {};
-      return [JSON.stringify({ ...frame, metadata: { ...metadata, ...fold.createMetadata() } })];
-    },
-    {
-      note: "only frames that came from this dialect",
-      isLost: ({ dialect }) => dialect !== "engine",
-    },
-  ),
+  foreign: ownFrames("engine", (fold, frame) => {
+    const metadata = isJsonObject(frame["metadata"]) ? frame["metadata"] : {};
+    return [JSON.stringify({ ...frame, metadata: { ...metadata, ...fold.createMetadata() } })];
+  }),
   ...sameRow(["node_enter", "node_exit"], omitted("003 has no node runs")),
   ...sameRow(STATE_EVENTS, omitted("003 does not carry graph state")),
   tot_expand: omitted("003 has no trees of thoughts; the text is sent as `thinking`"),

@@ -2,22 +2,14 @@
  * Encodes records as frames of 004: all twelve base fields on every frame, and `[DONE]` last and exactly once. IDs are
  * derived from the session, the record and the frame's position in it.
  */
-import {
-  type EventOf,
-  type EventType,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  type StampedRecord,
-} from "../../protocol/index.ts";
-import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { endsRun, isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
-import { ONE_THOUGHT, isJudgement } from "../client-rows.ts";
+import type { EventOf, EventType, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import { isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
+import { isJudgement, ONE_THOUGHT, thoughtRow } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { carried, converted, type LedgerTable, listLost, omitted, sameRow } from "../ledger.ts";
+import { carried, converted, type LedgerTable, listLost, omitted, ownFrames, sameRow } from "../ledger.ts";
 import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { trackCall, type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
@@ -161,26 +153,20 @@ const WAITED = 100;
 
 /** Maximum number of records outside a request that wait for the next one; beyond it the oldest is dropped. */
 const MAX_HELD = 1000;
-/** Maximum number of sessions with an active request, and of active requests per session. */
-const MAX_LIVE_SESSIONS = 1000;
-const MAX_LIVE_REQUESTS = 1000;
 
 /** State of an encoder that belongs to no single request. */
 interface LumineShared {
   /** Records outside a request that wait for the next one. */
   held: StampedRecord[];
-  /** Active requests by session. While there is one, records of the session are not held. */
-  readonly live: Map<string, Set<string>>;
 }
 
 export function createLumineEncoder({ follow = false }: EncoderOptions = {}, saved?: unknown): Encoder {
-  const state = (saved ?? createFoldState({ held: [], live: new Map() })) as FoldState<LumineFold, LumineShared>;
+  const state = (saved ?? createFoldState({ held: [] })) as FoldState<LumineFold, LumineShared>;
   const { shared } = state;
   const encodeRunless = (record: StampedRecord) => {
     const row = LUMINE_TABLE[record.event.type as "todo_update"];
     return row.encode?.(new LumineFold(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
   };
-  const live = new BoundedMap(MAX_LIVE_SESSIONS, undefined, shared.live);
   const release = (session: string): readonly string[] => {
     if (shared.held.length === 0) return NO_FRAMES;
     const waiting = shared.held.filter((record) => record.envelope.session_id === session);
@@ -191,25 +177,17 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}, sav
     table: LUMINE_TABLE,
     methods: LumineFold.prototype,
     held: () => shared.held.length,
-    create(record) {
-      const { session_id, run_id = "" } = record.envelope;
-      const going = live.getOrCreate(session_id, () => new Set());
-      if (going.size < MAX_LIVE_REQUESTS) going.add(run_id);
-      return new LumineFold(record);
-    },
+    create: (record) => new LumineFold(record),
     before(fold, record) {
       const { envelope, event } = record;
-      const { session_id, run_id = "" } = envelope;
       const thinking = addToThoughts(fold.thoughts, record);
-      if (endsRun(event) && live.get(session_id)?.delete(run_id) === true && live.get(session_id)?.size === 0)
-        live.delete(session_id);
       const isOpen = fold.opened || event.type === "run_start";
-      const opening = isOpen ? NO_FRAMES : [...fold.open(envelope), ...release(session_id)];
+      const opening = isOpen ? NO_FRAMES : [...fold.open(envelope), ...release(envelope.session_id)];
       return thinking.length === 0 ? opening : [...opening, ...fold.writeThinking(thinking, envelope)];
     },
     after: (_fold, { envelope, event }) => (event.type === "run_start" ? release(envelope.session_id) : NO_FRAMES),
-    encodeRunless(record) {
-      if (follow || live.get(record.envelope.session_id) !== undefined) return encodeRunless(record);
+    encodeRunless(record, isLive) {
+      if (follow || isLive) return encodeRunless(record);
       if (LUMINE_TABLE[record.event.type as EventType].support === "omitted") return NO_FRAMES;
       shared.held.push(record);
       if (shared.held.length > MAX_HELD) shared.held.shift();
@@ -268,12 +246,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       isLost: isJudgement,
     },
   ),
-  reasoning_chunk: carried(
-    "reasoning",
-    // Sent by the queue of thoughts.
-    () => NO_FRAMES,
-    { lostFields: listLost("reasoning_chunk", "content"), isLost: isJudgement, note: ONE_THOUGHT },
-  ),
+  reasoning_chunk: thoughtRow("reasoning", listLost("reasoning_chunk", "content")),
   reasoning_end: carried(
     "reasoning",
     (fold, _event, { envelope }) => {
@@ -392,15 +365,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   ),
   ...sameRow(SESSION_EVENTS, omitted("004 has no frame for it")),
   llm_content: omitted("only the owner may read it"),
-  foreign: converted(
-    "original frame",
-    (fold, { dialect, frame }, { envelope }) =>
-      dialect === "lumine" && isJsonObject(frame) ? [...fold.settle(envelope), JSON.stringify(frame)] : [],
-    {
-      note: "only frames that came from this dialect",
-      isLost: ({ dialect }) => dialect !== "lumine",
-    },
-  ),
+  foreign: ownFrames("lumine", (fold, frame, { envelope }) => [...fold.settle(envelope), JSON.stringify(frame)]),
   custom: omitted("004 has no frame for application data"),
   tool_call_chunk: omitted("004 sends the complete arguments when the tool starts"),
   tool_output: omitted("004 has no frame for tool output"),

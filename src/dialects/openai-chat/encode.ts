@@ -6,17 +6,17 @@
 import type { AnyEvent, EventOf, EventType, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import { endsRun, isThinkingChannel } from "../../protocol/record.ts";
 import { trackCall, TrackedCalls } from "../call-tracker.ts";
-import { addTokens, isJudgement, isSilent, ONE_THOUGHT, type TokenSum } from "../client-rows.ts";
+import { addTokens, isJudgement, isSilent, ONE_THOUGHT, thoughtRow, type TokenSum } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import {
   carried,
   converted,
-  isNotReadBack,
   type LedgerRow,
   type LedgerTable,
   listLost,
+  notReadBack,
   omitted,
   sameRow,
 } from "../ledger.ts";
@@ -204,10 +204,9 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       const mark = fold.extend({ type: "superseded", id, node_id: supersedes });
       return hasText ? [...mark, fold.writeText(BLANK_LINE)] : mark;
     },
-    {
-      note: "only if the node run repeats an interrupted one: the mark `superseded`, and a blank line if that one had sent text, which a client cannot take back. The last chunk then has the reply. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack(
+      "only if the node run repeats an interrupted one: the mark `superseded`, and a blank line if that one had sent text, which a client cannot take back. The last chunk then has the reply",
+    ),
   ),
   node_exit: omitted("a message has no node runs"),
   message_chunk: carried(
@@ -223,15 +222,10 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       note: `text of thoughts is sent as reasoning, and judgements are not sent; ${ONE_THOUGHT}`,
     },
   ),
-  reasoning_chunk: carried(
+  reasoning_chunk: thoughtRow(
     "delta.reasoning_content",
-    // Sent by the queue of thoughts.
-    () => NO_FRAMES,
-    {
-      lostFields: listLost("reasoning_chunk", "content"),
-      isLost: isJudgement,
-      note: `not part of the API, but clients of other models read it; ${ONE_THOUGHT}`,
-    },
+    listLost("reasoning_chunk", "content"),
+    "not part of the API, but clients of other models read it; ",
   ),
   reasoning_end: carried("loom", (fold, event, { envelope }) =>
     isLiveThought(fold.thoughts, envelope.node_id) ? fold.extend(event) : NO_FRAMES,

@@ -13,10 +13,10 @@ import { readText } from "../frame-traits.ts";
 import {
   carried,
   converted,
-  isNotReadBack,
   type LedgerRow,
   type LedgerTable,
   listLost,
+  notReadBack,
   omitted,
   sameRow,
 } from "../ledger.ts";
@@ -88,10 +88,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     "response.output_item.done",
     (fold, { purpose = "answer" }, { envelope }) =>
       purpose === "answer" ? fold.endTexts(envelope.node_id) : NO_FRAMES,
-    {
-      note: "ends the text of the model call before, if there is one. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack("ends the text of the model call before, if there is one"),
   ),
   llm_end: omitted("the reason of the last model call decides how the response ends", (fold, event) => {
     const { purpose = "answer", finish_reason = "" } = event;
@@ -100,15 +97,14 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   node_enter: converted(
     "response.output_item.done",
     (fold, { supersedes }) => (supersedes === undefined ? NO_FRAMES : fold.supersede(supersedes)),
-    {
-      note: "only if the node run repeats an interrupted one: the open items of that one end as `incomplete`, and its texts, and calls that did not run, are not in the `output` of the last event. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack(
+      "only if the node run repeats an interrupted one: the open items of that one end as `incomplete`, and its texts, and calls that did not run, are not in the `output` of the last event",
+    ),
   ),
   node_exit: converted(
     "response.output_item.done",
     (fold, { result }, { envelope }) => fold.endTexts(envelope.node_id, result === "Ok" ? "completed" : "incomplete"),
-    { note: "ends the text of the node run, if there is one. It is not read back", isLost: isNotReadBack },
+    notReadBack("ends the text of the node run, if there is one"),
   ),
   message_chunk: textRow("response.output_text.delta", "in an item `message`; "),
   reasoning_chunk: reasoningRow("response.reasoning_summary_text.delta", "in an item `reasoning`"),

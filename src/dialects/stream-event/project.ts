@@ -4,12 +4,12 @@
  * the same iteration as their results. In streams without model calls, they are announced with the next record of the
  * same node run that is not a call.
  */
-import { type EventOf, isJsonObject, type Json, type JsonObject, type StampedRecord } from "../../protocol/index.ts";
+import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import { isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
-import { carried, type LedgerTable, listLost, omitted, sameRow } from "../ledger.ts";
+import { carried, type LedgerTable, listLost, omitted, ownFrames, sameRow } from "../ledger.ts";
 import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS, TREE_EVENTS } from "../event-groups.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
 import type { StreamEventFrame } from "./frames.generated.ts";
@@ -335,15 +335,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
   ),
   ...sameRow(SESSION_EVENTS, omitted("002 has no event for it")),
   llm_content: omitted("only the owner may read it"),
-  foreign: carried(
-    "original frame",
-    (_fold, { dialect, frame }) =>
-      dialect === "stream-event" && isJsonObject(frame) ? [frame as unknown as StreamEventFrame] : [],
-    {
-      note: "only frames that came from this dialect",
-      isLost: ({ dialect }) => dialect !== "stream-event",
-    },
-  ),
+  foreign: ownFrames("stream-event", (_fold, frame) => [frame as unknown as StreamEventFrame]),
   tool_start: omitted("002 reports only when a call is made and when it ends"),
   tool_call_chunk: omitted("002 announces only complete calls"),
   tool_output: omitted("002 has no event for tool output"),
