@@ -80,12 +80,13 @@ interface StartOptions {
   readonly notice?: NoticeCode | undefined;
 }
 
-/** Starts a run for a message. */
+/** Starts a run for a message, if the caller may start one in the session. */
 export async function startPart(
   core: ServerCore,
   call: Pick<ClientCall, "caller" | "signal" | "upload">,
   { session, key, body, notice }: StartOptions,
 ): Promise<StartedPart> {
+  await core.authorize({ caller: call.caller, action: "runs.start", session });
   const started = await startFromBody(core, { ...call, body }, session, key);
   return { ...started, notice: await findNotice(core, started, notice) };
 }

@@ -77,7 +77,6 @@ async function startChatRun(
     key: given === "" ? undefined : given,
     signal,
   });
-  await core.authorize({ caller, action: "runs.start", session });
   if (run !== undefined) return { session, run: run.runId };
   const { id, message } = input;
   const key = given !== "" ? given : id === undefined ? randomUUID() : toMessageKey(id);
@@ -127,9 +126,10 @@ async function answerRun(
 ): Promise<SentPart> {
   const { log } = core;
   if (answers.length === 0) throw refuse("The last message has no answer to a tool call", "messages");
-  const session = (await findBranchWithRun(core, caller, chat, run))?.sessionId ?? chat;
+  const found = await findBranchWithRun(core, caller, chat, run);
+  const session = found?.session ?? chat;
   const answered = new Set(answers.map(({ call_id }) => call_id));
-  const { asked, open } = await readWaits(log, session, await findRun(log, session, run));
+  const { asked, open } = await readWaits(log, session, found?.run ?? (await findRun(log, session, run)));
   const last = Math.max(...asked.flatMap(({ call }) => (answered.has(call.call_id) ? [call.event_id] : [])));
   if (!Number.isFinite(last))
     throw new LoomError("unknown_call", "No tool call in the last message waits for an answer", { run_id: run });

@@ -10,8 +10,8 @@ import type { ServerCore } from "../../api/server-core.ts";
 import type { Caller } from "../../auth/authorize.ts";
 import { deriveRunId } from "../../commands/derive-run-id.ts";
 import { branchBeforeRun, createFork } from "../../endpoints/create-fork.ts";
-import { findBranchWithRun, findHead } from "../../endpoints/find-branch.ts";
-import { findNewestRun, type FoundRun } from "../../endpoints/find-session.ts";
+import { findBranchWithRun, findHead, type RunBranch } from "../../endpoints/find-branch.ts";
+import { findNewestRun, findNextRun, type FoundRun } from "../../endpoints/find-session.ts";
 import type { NoticeCode } from "../chat-notice.ts";
 import { type KnownMessage, toMessageKey, type UserInput } from "./read-ui-request.ts";
 
@@ -43,8 +43,6 @@ export type Branch = {
   readonly notice?: NoticeCode;
 };
 
-type ReplacedRun = Required<Pick<Branch, "session" | "run">>;
-
 export async function chooseBranch(core: ServerCore, caller: Caller, message: NewMessage): Promise<Branch> {
   const { chat, input, known, replaces, isRegenerated } = message;
   const head = await findHead(core, caller, chat);
@@ -55,7 +53,7 @@ export async function chooseBranch(core: ServerCore, caller: Caller, message: Ne
     const replaced = await findReplaced(core, caller, head, message);
     // A repeated request, whose first answer is under way. Without a key, this is all that tells them apart.
     if (replaced !== undefined && isSameRequest(replaced.run, message)) return replaced;
-    if (replaced !== undefined) return fork(core, caller, message, replaced.session, replaced.run);
+    if (replaced !== undefined) return fork(core, caller, message, replaced.session, replaced.run.runId);
   }
   const last = await findMatch(core.log, session, ({ requestId }) => requestId !== undefined && requestId === input.id);
   // A repeated message is answered by its run.
@@ -82,12 +80,11 @@ async function findDivergence(
     if (next === undefined) return { session };
     const isContradicted = common === undefined && known.length > 0;
     if (!isContradicted && !message.editsByOmission) return { session, notice: "missed_messages" };
-    return { ...(await fork(core, caller, message, session, next)), notice: "new_version" };
+    return { ...(await fork(core, caller, message, session, next.runId)), notice: "new_version" };
   }
-  const from = branch.sessionId;
-  const shown = await findMatch(core.log, from, ({ runId }) => runId === lastAnswer);
-  if (shown?.next !== undefined)
-    return { ...(await fork(core, caller, message, from, shown.next)), notice: "new_version" };
+  const from = branch.session;
+  const replaced = await findNextRun(core.log, from, lastAnswer);
+  if (replaced !== undefined) return { ...(await fork(core, caller, message, from, replaced)), notice: "new_version" };
   if (from === session) return { session };
   // The client shows an older version, which becomes the newest by a copy.
   const key = deriveKey("copy", from, message);
@@ -107,7 +104,7 @@ async function fork(
   caller: Caller,
   message: NewMessage,
   session: string,
-  { runId: run }: RunInfo,
+  run: string,
 ): Promise<Branch> {
   const key = deriveKey("fork", run, message);
   const branch = await branchBeforeRun(core, caller, { session, run, key, signal: message.signal });
@@ -126,31 +123,20 @@ async function findReplaced(
   caller: Caller,
   { sessionId: session, owner }: SessionInfo,
   { chat, input: { id }, replaces, isRegenerated }: NewMessage,
-): Promise<ReplacedRun | undefined> {
+): Promise<RunBranch | undefined> {
   const { log } = core;
   const named =
-    isRegenerated && replaces !== undefined ? await findInVersions(core, caller, chat, replaces) : undefined;
+    isRegenerated && replaces !== undefined ? await findBranchWithRun(core, caller, chat, replaces) : undefined;
   if (named !== undefined || id === undefined) return named;
   const answered = await findMatch(log, session, ({ requestId }) => requestId === id);
   if (answered !== undefined) return { session, run: answered.run };
   // The client shows an older version, and some clients do not name the answer.
   const key = toMessageKey(id);
   for (const started of await log.listSessionsOfCommand(key, owner)) {
-    const found = await findInVersions(core, caller, chat, deriveRunId(started, key));
+    const found = await findBranchWithRun(core, caller, chat, deriveRunId(started, key));
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-async function findInVersions(
-  core: ServerCore,
-  caller: Caller,
-  chat: string,
-  runId: string,
-): Promise<ReplacedRun | undefined> {
-  const session = (await findBranchWithRun(core, caller, chat, runId))?.sessionId;
-  const run = session === undefined ? undefined : await core.log.getRun(session, runId);
-  return session === undefined || run === undefined ? undefined : { session, run };
 }
 
 /** Returns the oldest run for a message of such a client. Runs before it may be there to prepare the chat. */
