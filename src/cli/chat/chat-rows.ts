@@ -94,10 +94,12 @@ function composeInput({ prompt, input, width, paint }: ChatRowState, room: numbe
   const layout = input(width - margin - 1);
   const height = Math.max(1, Math.min(MAX_INPUT_ROWS, room - (isApart ? 1 : 0)));
   const first = Math.max(0, Math.min(layout.cursor.row - height + 1, layout.rows.length - height));
-  const shown = layout.rows.slice(first, first + height);
-  const rows = shown.map((row, index) => {
-    if (isApart || first + index > 0) return `${" ".repeat(margin)}${row}`;
-    return `${paint("bold", shownPrompt)}${row}`;
+  const end = first + height;
+  const rows = layout.rows.slice(first, end).map((row, index) => {
+    if (first + index === 0 && !isApart) return `${paint("bold", shownPrompt)}${row}`;
+    const isCut = (index === 0 && first > 0) || (index === height - 1 && end < layout.rows.length);
+    const mark = index === 0 ? "↑" : "↓";
+    return `${isCut ? paint("dim", mark.padEnd(margin)) : " ".repeat(margin)}${row}`;
   });
   const cursor = { row: layout.cursor.row - first + (isApart ? 1 : 0), column: margin + layout.cursor.column };
   return { rows: isApart ? [paint("bold", shownPrompt), ...rows] : rows, cursor };

@@ -12,7 +12,7 @@ import { InputEditor } from "./input-editor.ts";
 import type { InputHistory } from "./input-history.ts";
 import { InputKeys, type KeyAction, type NamedAction } from "./input-keys.ts";
 import { LiveScreen } from "./live-screen.ts";
-import { listCompletions } from "./slash-commands.ts";
+import { listCompletions, readSlashInput } from "./slash-commands.ts";
 import { type PaintText, wrapRows, paintRow } from "./text-rows.ts";
 import { TurnRows } from "./turn-rows.ts";
 
@@ -53,7 +53,7 @@ export class ScreenChat implements ChatSurface {
     ["Alt+Enter, \\ Enter", "new line"],
     ["Up, Down", "earlier messages"],
     ["Tab", "complete a command"],
-    ["Escape", "cancel the edit of arguments"],
+    ["Escape", "clear the answer to a question, or cancel the edit of arguments"],
     ["Ctrl-C", "cancel the run, clear the input; twice: leave"],
     ["Ctrl-D", "leave"],
     ["Ctrl-Z", "suspend the chat; `fg` in the shell continues it"],
@@ -226,6 +226,7 @@ export class ScreenChat implements ChatSurface {
         break;
       case "escape":
         if (this.#question?.isEdit === true) this.#question.answer.resolve("");
+        else if (this.#question !== undefined) editor.clear();
         break;
       case "redraw":
         this.#screen.clear();
@@ -257,8 +258,11 @@ export class ScreenChat implements ChatSurface {
     }
     if (text.trim() === "" && this.#controller.files.length === 0) return;
     this.#editor.clear();
-    this.#history.add(text);
-    if (text.startsWith("/")) this.#say(text);
+    if (readSlashInput(text) === undefined) this.#history.add(text);
+    else {
+      this.#history.leave();
+      this.#say(text);
+    }
     void this.#controller.submit(text).then((isLeaving) => {
       if (isLeaving) this.#leave(0);
       else this.#draw();
