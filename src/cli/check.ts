@@ -1,4 +1,4 @@
-/** `loom check`: reports the rule violations of a stream, as text or as JSON. */
+/** `loom check`: reports the rule violations of a stream, as text or as JSON, or prints its JSON Schema. */
 import { createStreamCheck, type Dialect, type StreamCheck } from "../dialects/index.ts";
 import { framingIssue } from "../dialects/check-stream.ts";
 import type { Issue } from "../protocol/index.ts";
@@ -26,6 +26,7 @@ const SHOWN_COLUMNS = 200;
 const LONGEST_MESSAGE = 1000;
 
 export async function runCheck(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  if (parsed.options["schema"] === true) return (await import("./schema.ts")).printSchema(parsed, terminal);
   const asJson = parsed.options["json"] === true;
   const show = asJson ? describeAsJson : (finding: Finding) => describe(finding, terminal);
   const counts: Counts = { frames: 0, error: 0, warning: 0 };

@@ -1,11 +1,13 @@
-/** `loom schema`: prints the JSON Schema of a dialect or of one of its types. */
+/** `loom check --schema`: prints the JSON Schema of a dialect or of one of its types. */
 import { dialectSchemas, DIALECTS } from "../dialects/index.ts";
 import { dialectSchema } from "../dialects/schemas.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
 import { dialectOption } from "./dialect-option.ts";
 import type { Terminal } from "./terminal.ts";
 
-export async function runSchema(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+export async function printSchema(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  for (const name of ["frames", "json", "framing", "max-line"])
+    if (parsed.options[name] !== undefined) throw new CliError(`\`--${name}\` does not apply to \`--schema\``);
   const dialect = dialectOption(parsed, "dialect") ?? DIALECTS.loom;
   if (dialect === "auto")
     throw new CliError("`--dialect auto` is not supported here: there is no stream to detect it from");

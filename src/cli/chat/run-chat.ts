@@ -6,9 +6,9 @@ import { findDataFolder } from "../find-store.ts";
 import { explainErrors } from "../explain-error.ts";
 import { describeToolOptions } from "../run/read-run-options.ts";
 import { openRemoteService } from "../sessions/open-service.ts";
-import { describeNextCommand, findSession } from "../sessions/run-sessions.ts";
+import { findLatest } from "../sessions/find-latest.ts";
+import { findSession } from "../sessions/run-sessions.ts";
 import { readServiceAddress, type ServiceAddress } from "../sessions/server-settings.ts";
-import type { SessionService } from "../sessions/session-service.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ChatBackend, openLocalBackend, openServerBackend, type ReportNote } from "./chat-backend.ts";
 import { InputHistory } from "./input-history.ts";
@@ -19,9 +19,6 @@ const SERVER_OPTIONS: ReadonlySet<string> = new Set(
   "server token-file agent reasoning system continue plain no-history".split(" "),
 );
 
-/** Number of the newest sessions among which `--continue` chooses. */
-const LATEST_AMONG = 200;
-
 export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const { options, argument } = parsed;
   if (argument !== undefined && options["continue"] === true)
@@ -30,8 +27,9 @@ export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promis
   return explainErrors(async () => {
     let report: ReportNote = (text) => terminal.warn(text);
     await using backend = await openBackend(parsed, address, terminal, (text) => report(text));
-    const sessionId = options["continue"] === true ? await findLatest(backend.service, parsed) : argument;
-    if (sessionId !== undefined) await findSession(backend.service, sessionId, parsed);
+    const { service } = backend;
+    const word = options["continue"] === true ? await findLatest(service, parsed) : argument;
+    const sessionId = word === undefined ? undefined : (await findSession(service, word, parsed)).session_id;
     const onReady = (next: ReportNote): void => {
       report = next;
     };
@@ -76,15 +74,6 @@ async function openBackend(
     await service[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-/** Sessions are listed by creation; among the newest, the one that changed last is meant. */
-async function findLatest(service: SessionService, parsed: ParsedCommand): Promise<string> {
-  const { items } = await service.listSessions({ limit: LATEST_AMONG });
-  const [latest] = items.toSorted((one, other) => other.updated_at - one.updated_at);
-  if (latest === undefined)
-    throw new CliError("there is no session to continue", `start one with \`${describeNextCommand(parsed, "chat")}\``);
-  return latest.session_id;
 }
 
 function isPlain(parsed: ParsedCommand, { stdin, columns }: Terminal): boolean {

@@ -11,8 +11,15 @@ import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
+import { NONE } from "../serve/setting.ts";
 import type { FrameFormat } from "./print-frames.ts";
-import { AGENT_OPTIONS, type RunAgentOptions, readChoice, readAgentOptions } from "./read-agent-options.ts";
+import {
+  AGENT_OPTIONS,
+  assertSettingsApply,
+  type RunAgentOptions,
+  readAgentOptions,
+  readChoice,
+} from "./read-agent-options.ts";
 
 export type ApprovalChoice = "ask" | "always" | "never";
 
@@ -75,6 +82,7 @@ export async function readRunOptions(
     store: textOption(parsed, "store") ?? findStore(env),
     frames: readFrameFormat(parsed),
   };
+  assertSettingsApply(parsed, options.agent);
   return {
     ...options,
     describeResume: (missingTools = []) => describeResume(parsed, options.sessionId, missingTools),
@@ -130,7 +138,10 @@ function readSession(parsed: ParsedCommand): Pick<RunOptions, "sessionId" | "isN
   const resume = parsed.options["resume"] === true;
   const session = textOption(parsed, "session");
   if (resume && session === undefined)
-    throw new CliError("`--resume` needs `--session ID`", "the session id was printed when the run started");
+    throw new CliError(
+      "`--resume` needs `--session ID` or `--continue`",
+      "the session id was printed when the run started",
+    );
   if (resume && parsed.argument !== undefined) throw new CliError("`--resume` does not take a message");
   return { sessionId: session ?? randomBytes(6).toString("hex"), isNewSession: session === undefined };
 }
@@ -158,7 +169,6 @@ const RESUME_OPTIONS = [
   "mcp",
   "allow-fetch",
   "kb",
-  "no-kb",
   "retrieve",
 ];
 
@@ -188,12 +198,11 @@ function findOptionForTool(tool: string): keyof typeof PLACEHOLDERS {
 }
 
 function readKnowledge(parsed: ParsedCommand, env: Environment): RunOptions["knowledge"] {
-  const given = textOption(parsed, "kb");
   const isAutomatic = parsed.options["retrieve"] === true;
-  if (parsed.options["no-kb"] !== true)
-    return { ...chooseKnowledgeBase(given, env, textOption(parsed, "store")), isAutomatic };
-  if (given === undefined && !isAutomatic) return undefined;
-  throw new CliError(`\`--no-kb\` and \`--${isAutomatic ? "retrieve" : "kb"}\` cannot be used together`);
+  const choice = chooseKnowledgeBase(textOption(parsed, "kb"), env, textOption(parsed, "store"));
+  if (choice.file !== NONE) return { ...choice, isAutomatic };
+  if (isAutomatic) throw new CliError("`--retrieve` and `--kb none` cannot be used together");
+  return undefined;
 }
 
 function readFrameFormat(parsed: ParsedCommand): FrameFormat | undefined {

@@ -190,8 +190,8 @@ export class WatchedRun {
     const own = items.findIndex(({ run_id }) => run_id === this.#target.runId);
     const count = items.slice(0, own === -1 ? undefined : own).filter(({ status }) => status !== "live").length;
     if (count === 0) return;
-    const replay = cleanText(this.#options.describeCommand("replay"));
-    this.#say(`${plural(count, "queued message")} ran after it; to read the session:\n  ${replay} --speed max`);
+    const show = cleanText(this.#options.describeCommand("show"));
+    this.#say(`${plural(count, "queued message")} ran after it; to read the session:\n  ${show}`);
   }
 
   async #print(): Promise<void> {

@@ -1,4 +1,4 @@
-/** `loom store status`, `loom store migrate`, `loom store copy` and `loom store renew`. */
+/** `loom store`: shows, migrates, copies, renews, backs up, restores and verifies stores. */
 import { resolve } from "node:path";
 import { migrateStore, renewStore } from "../../log/maintain-store.ts";
 import { POSTGRES_DEFAULTS, type PostgresOptions } from "../../postgres/postgres-options.ts";
@@ -10,7 +10,7 @@ import { findStore, hideCredentials, isDatabase, rejectMemory, storeExists } fro
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { type CopiedStore, copyStore } from "./copy-store.ts";
-import { STORE_MIGRATE, STORE_RENEW, STORE_STATUS } from "./store-commands.ts";
+import { STORE_COPY, STORE_MIGRATE, STORE_RENEW, STORE_STATUS } from "./store-commands.ts";
 import { showStatus } from "./show-status.ts";
 
 export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
@@ -18,10 +18,18 @@ export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promi
   const before = process.umask(0o077);
   try {
     return await explainErrors(async () => {
-      if (parsed.command === STORE_STATUS)
-        return showStatus(readStore(parsed), readOptions(parsed, "schema"), parsed, terminal);
-      if (parsed.command === STORE_RENEW) return renew(parsed, terminal);
-      return (parsed.command === STORE_MIGRATE ? migrate : copy)(parsed, terminal);
+      switch (parsed.command) {
+        case STORE_STATUS:
+          return showStatus(readStore(parsed), readOptions(parsed, "schema"), parsed, terminal);
+        case STORE_MIGRATE:
+          return migrate(parsed, terminal);
+        case STORE_COPY:
+          return copy(parsed, terminal);
+        case STORE_RENEW:
+          return renew(parsed, terminal);
+        default:
+          return (await import("../backup/run-backup.ts")).runBackup(parsed, terminal);
+      }
     });
   } finally {
     process.umask(before);
