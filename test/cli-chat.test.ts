@@ -104,6 +104,13 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     await waitFor(chat, "completed in");
     expect(chat.shown()).toContain("6*7 = 42");
 
+    // Ctrl-C twice cancels the run that asks, and the next run asks again. Escape clears the answer.
+    chat.type("Write bye to cancelled.txt\r");
+    await waitFor(chat, "[y]es, [n]o, [a]lways");
+    chat.type("y\u001B[27u\u0003");
+    await waitFor(chat, "again to cancel the run, or answer");
+    chat.type("\u0003");
+    await waitFor(chat, "cancelled in");
     chat.type("Write hello to greeting.txt\r");
     await waitFor(chat, "[y]es, [n]o, [a]lways");
     expect(existsSync(join(workspace, "greeting.txt"))).toBe(false);
@@ -133,7 +140,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     // The history of the first process, then a clean end.
     second.type("\u0003");
     await waitFor(second, "again to leave");
-    second.type("\u001B[A\u001B[A");
+    second.type("\u001B[A\u001B[A\u001B[A");
     await waitFor(second, "And 5+8?");
     second.type("\u0003\u0003");
     await waitFor(second, "EXIT 0");

@@ -308,10 +308,9 @@ export class ScreenChat implements ChatSurface {
       this.#notice = "press Ctrl-C again to cancel the run, or answer";
     } else {
       this.#notice = "press Ctrl-C again to leave";
-      if (this.#controller.isBusy) {
-        this.#endQuestion();
-        this.#controller.interrupt();
-      } else this.#editor.clear();
+      // The end of the run withdraws its question.
+      if (this.#controller.isBusy) this.#controller.interrupt();
+      else this.#editor.clear();
     }
   }
 
