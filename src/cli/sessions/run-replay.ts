@@ -10,7 +10,7 @@ import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
 import { encodeFrame, readOutputDialect } from "./run-tail.ts";
 import { describeNextCommand, describeUnfinished } from "./run-sessions.ts";
-import { SessionScreen } from "./session-screen.ts";
+import { SessionScreen } from "../screen/session-screen.ts";
 import { STOPPED, untilStopped } from "./until-stopped.ts";
 
 /** Longest pause, in milliseconds of the replay. */

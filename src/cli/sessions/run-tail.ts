@@ -9,7 +9,7 @@ import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
 import { describeUnfinished, findSession } from "./run-sessions.ts";
-import { SessionScreen } from "./session-screen.ts";
+import { SessionScreen } from "../screen/session-screen.ts";
 import { STOPPED, untilStopped } from "./until-stopped.ts";
 
 /** Time without frames after which the command checks whether a process executes the run, in milliseconds. */
