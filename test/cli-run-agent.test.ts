@@ -146,7 +146,7 @@ describe("loom run", () => {
     const env = { ...locate(server.url), [key]: server.key, LOOM_STORE: store, NO_COLOR: "1" };
     const shown = await loom(["run", "--model", model, "6*7?"], { env, isTerminal: true });
     expect([shown.code, shown.out]).toEqual([0, "42\n"]);
-    expect(stripVTControlCharacters(shown.err)).toContain("Six times seven.\n");
+    expect(stripVTControlCharacters(shown.err)).toContain("Six times seven.");
     if (model.includes("deepseek")) return;
     const off = await loom(["run", "--model", model, "--reasoning", "off", "6*7?"], { env, isTerminal: true });
     expect(off.out).toBe("42\n");

@@ -3,7 +3,7 @@
  * `approve`, and `loom run --server`. The services behind them are tested in src/cli/sessions.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -98,6 +98,28 @@ describe("sessions of a store", () => {
         { session_id: "none", deleted: false },
       ],
     ]);
+  });
+
+  test("are read without a change of their files", async () => {
+    const own = join(folder, "unchanged");
+    mkdirSync(own);
+    const file = join(own, "store.db");
+    const inOwn = (...args: readonly string[]) => loom(args, { env: { LOOM_STORE: file } });
+    expect((await inOwn("run", "--kb", "none", "--session", "s", "What is 6*7?")).code).toBe(0);
+    const list = () =>
+      readdirSync(own)
+        .toSorted()
+        .map((name) => [name, statSync(join(own, name)).mtimeMs, readFileSync(join(own, name)).toString("base64")]);
+    const before = list();
+    for (const args of [
+      ["sessions", "list"],
+      ["sessions", "show", "s"],
+      ["sessions", "export", "s"],
+      ["sessions", "runs"],
+    ])
+      expect((await inOwn(...args)).code).toBe(0);
+    expect((await inOwn("show", "s")).out).toContain("6*7 = 42");
+    expect(list()).toEqual(before);
   });
 
   test.runIf(LONG)("take the output of other agents, and name the frame that is wrong", async () => {

@@ -65,6 +65,11 @@ export function measureColumns(text: string): number {
   return columns;
 }
 
+/** Adds spaces up to `width` columns. */
+export function padColumns(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - measureColumns(text)));
+}
+
 function columnsOf(character: string): 0 | 1 | 2 {
   if (character < "\u0300") return 1;
   if (INVISIBLE.test(character)) return 0;

@@ -21,8 +21,8 @@ import type { ChatBackend } from "./chat-backend.ts";
 import { type ChatFile, type ChatMessage, ChatConversation } from "./chat-conversation.ts";
 import { findMediaType } from "./find-media-type.ts";
 import { describeSlashCommand, readSlashInput, SLASH_COMMANDS, type SlashName } from "./slash-commands.ts";
-import { formatThoughts } from "./thought-rows.ts";
-import { cutText, measureText, type PaintText, paintRow, wrapRows } from "./text-rows.ts";
+import { formatThoughts } from "../screen/thought-rows.ts";
+import { cutText, measureText, type PaintText, paintRow, wrapRows } from "../screen/text-rows.ts";
 
 /** A decision of the user about a tool call. */
 export interface ChatDecision {

@@ -6,12 +6,13 @@
  */
 import type { TurnView } from "../../client/index.ts";
 import { plural } from "../fit-text.ts";
-import { formatDuration } from "../run/format-note.ts";
+import { formatDuration } from "../screen/format-note.ts";
 import type { UnsentMessage } from "./chat-controller.ts";
 import type { CursorPosition, InputLayout } from "./input-editor.ts";
 import { describeSlashCommand, type SlashCommand } from "./slash-commands.ts";
-import { summarizeThoughts } from "./thought-rows.ts";
-import { cutText, measureText, type PaintText } from "./text-rows.ts";
+import { summarizeThoughts } from "../screen/thought-rows.ts";
+import { cutText, measureText, type PaintText } from "../screen/text-rows.ts";
+import { keepLastRows } from "../screen/turn-rows.ts";
 
 export interface ChatRowState {
   readonly width: number;
@@ -68,11 +69,8 @@ function composeTurn({ turnRows, waiting, liveTurn, width, paint }: ChatRowState
   const summary = thoughts === undefined ? [] : [paint("cyan", cutText(thoughts.replaceAll(/\s+/g, " "), width))];
   const all = [...turnRows, ...summary, ...queued];
   if (all.length === 0) return [];
-  const room = height - 1;
-  if (all.length <= room) return [...all, ""];
-  if (room < 1) return [];
-  const hidden = all.length - room + 1;
-  return [paint("dim", cutText(`… ${plural(hidden, "line")} above`, width)), ...all.slice(hidden), ""];
+  const shown = keepLastRows(all, height - 1, { width, paint });
+  return shown.length === 0 ? [] : [...shown, ""];
 }
 
 function describeStatus({ liveTurn, waiting, title, now }: ChatRowState): string {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputEditor } from "./input-editor.ts";
-import { measureText, splitGraphemes } from "./text-rows.ts";
+import { measureText, splitGraphemes } from "../screen/text-rows.ts";
 
 /** One text and a number, changed in the simplest way. */
 class SimpleModel {

@@ -5,7 +5,7 @@
  * sent with all of its text.
  */
 import { cleanText, plural } from "../fit-text.ts";
-import { measureText, splitGraphemes } from "./text-rows.ts";
+import { measureText, splitGraphemes } from "../screen/text-rows.ts";
 
 /** What the cursor moves over at once. */
 interface InputCell {

@@ -7,7 +7,7 @@
 import { createLogUpdate } from "log-update";
 import type { CursorPosition } from "./input-editor.ts";
 import { ENTER_INPUT, LEAVE_INPUT } from "./input-keys.ts";
-import { measureText, splitAtColumn } from "./text-rows.ts";
+import { measureText, splitAtColumn } from "../screen/text-rows.ts";
 import { stripVTControlCharacters } from "node:util";
 
 export type ScreenOutput = Pick<NodeJS.WriteStream, "write" | "columns" | "rows">;

@@ -12,7 +12,7 @@ import { readServiceAddress, type ServiceAddress } from "../sessions/server-sett
 import type { Terminal } from "../terminal.ts";
 import { type ChatBackend, openLocalBackend, openServerBackend, type ReportNote } from "./chat-backend.ts";
 import { InputHistory } from "./input-history.ts";
-import type { PaintText } from "./text-rows.ts";
+import type { PaintText } from "../screen/text-rows.ts";
 
 /** Options that apply to agents of a server. */
 const SERVER_OPTIONS: ReadonlySet<string> = new Set(

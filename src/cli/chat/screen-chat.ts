@@ -2,6 +2,7 @@
  * The chat on a terminal that can move the cursor. Finished turns are printed once; only the live turn, the status and
  * the input are drawn again.
  */
+import type { TurnView } from "../../client/index.ts";
 import { cleanText, plural } from "../fit-text.ts";
 import { type ApprovalDialogue, decideCall } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
@@ -13,8 +14,9 @@ import type { InputHistory } from "./input-history.ts";
 import { InputKeys, type KeyAction, type NamedAction } from "./input-keys.ts";
 import { LiveScreen } from "./live-screen.ts";
 import { listCompletions, readSlashInput } from "./slash-commands.ts";
-import { type PaintText, wrapRows, paintRow } from "./text-rows.ts";
-import { TurnRows } from "./turn-rows.ts";
+import { type PaintText, wrapRows, paintRow } from "../screen/text-rows.ts";
+import { TurnRows } from "../screen/turn-rows.ts";
+import { TurnWriter } from "../screen/turn-writer.ts";
 
 export interface ScreenChatOptions {
   readonly backend: ChatBackend;
@@ -67,6 +69,8 @@ export class ScreenChat implements ChatSurface {
   readonly #controller: ChatController;
   readonly #left = Promise.withResolvers<number>();
   #rows: TurnRows;
+  /** The turns that are not finished. */
+  #writers = new Map<string, TurnWriter>();
   #question: OpenQuestion | undefined;
   /** Rows about the call that is asked about. */
   #details: readonly string[] = [];
@@ -89,7 +93,7 @@ export class ScreenChat implements ChatSurface {
     this.#stdout = stdout;
     this.#history = history;
     this.#screen = new LiveScreen(stdout);
-    this.#rows = new TurnRows({ width: this.width, paint });
+    this.#rows = this.#createRows();
     this.#controller = new ChatController(backend, this);
     onReady((text) => this.#say(text));
   }
@@ -144,7 +148,8 @@ export class ScreenChat implements ChatSurface {
 
   switched(): void {
     this.#endQuestion();
-    this.#rows = new TurnRows({ width: this.width, paint: this.paint });
+    this.#rows = this.#createRows();
+    this.#writers.clear();
   }
 
   async decide(call: WaitingCall, signal: AbortSignal): Promise<ChatDecision | undefined> {
@@ -324,7 +329,7 @@ export class ScreenChat implements ChatSurface {
 
   #resize(): void {
     this.#screen.reset();
-    this.#rows = new TurnRows({ width: this.width, paint: this.paint });
+    this.#rows = this.#createRows();
     this.#draw();
   }
 
@@ -357,13 +362,20 @@ export class ScreenChat implements ChatSurface {
     this.#forgetInterrupt();
     const { conversation, files } = this.#controller;
     const todoLists = conversation.view?.todoLists ?? [];
-    const finished = conversation.takeFinished().flatMap((turn) => this.#rows.format(turn, todoLists));
+    const write = (turn: TurnView, isOver: boolean) => this.#writerOf(turn).next(turn, todoLists, this.#rows, isOver);
+    const finished = conversation.takeFinished().flatMap((turn) => {
+      const { settled } = write(turn, true);
+      this.#writers.delete(turn.key);
+      return settled;
+    });
     const { liveTurn, openTurns, interruption } = conversation;
+    // A later turn is printed when the one before it has ended.
+    const [first] = openTurns.slice(0, 1).map((turn) => write(turn, false));
     const { rows, cursor } = composeChatRows({
       width: this.width,
       height: this.#screen.height,
       paint: this.paint,
-      turnRows: [...openTurns.flatMap((turn) => this.#rows.format(turn, todoLists)), ...this.#details],
+      turnRows: [...(first?.open ?? []), ...this.#details],
       liveTurn,
       waiting: this.#controller.waitingMessages,
       title: this.#describe(),
@@ -374,8 +386,18 @@ export class ScreenChat implements ChatSurface {
       files: files.map(({ name }) => name),
       now: Date.now(),
     });
-    this.#screen.print([...finished, ...printed], rows, cursor);
+    this.#screen.print([...finished, ...(first?.settled ?? []), ...printed], rows, cursor);
     this.#updateClock(liveTurn !== undefined);
+  }
+
+  #createRows(): TurnRows {
+    return new TurnRows({ width: this.width, paint: this.paint, thoughtsHint: "/tree shows the thoughts" });
+  }
+
+  #writerOf({ key }: TurnView): TurnWriter {
+    const writer = this.#writers.get(key) ?? new TurnWriter();
+    this.#writers.set(key, writer);
+    return writer;
   }
 
   /** The status shows seconds. */

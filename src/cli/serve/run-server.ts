@@ -18,7 +18,7 @@ import { cutColumns } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
 import { openStore } from "../open-store.ts";
-import { formatDuration } from "../run/format-note.ts";
+import { formatDuration } from "../screen/format-note.ts";
 import type { StoreParts } from "../store-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseServerKnowledgeBase } from "./choose-server-knowledge-base.ts";

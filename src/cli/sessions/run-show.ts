@@ -9,10 +9,10 @@ import { explainErrors } from "../explain-error.ts";
 import { cutColumns, escapeJson } from "../fit-text.ts";
 import { readInput } from "../input.ts";
 import { readModes } from "../run/read-run-options.ts";
+import { SessionScreen } from "../screen/session-screen.ts";
 import type { Terminal } from "../terminal.ts";
 import { openService } from "./open-service.ts";
 import { describeNextCommand, describeUnfinished, lookUpSession, nameHost } from "./run-sessions.ts";
-import { SessionScreen } from "./session-screen.ts";
 import type { SessionService } from "./session-service.ts";
 import { STOPPED, untilStopped } from "./until-stopped.ts";
 

@@ -20,6 +20,8 @@ export type TextRow = readonly StyledText[];
 export type PaintText = (style: Style, text: string) => string;
 
 const SEGMENTER = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+/** Punctuation that must not start a row. */
+const CLOSING = /^[，。！？；：、）」』”》]$/u;
 /** Printable ASCII needs no segmentation. */
 const SIMPLE = /^[\x20-\x7E]*$/;
 
@@ -121,14 +123,24 @@ class RowWriter {
     for (const character of splitGraphemes(word)) {
       const columns = measureText(character);
       if (this.#used + partColumns + columns > this.#width && this.#used + partColumns > this.#start) {
-        this.#push(part, partColumns, style);
+        const moved = this.#findMoved(part, character, columns);
+        const movedColumns = measureText(moved);
+        this.#push(part.slice(0, part.length - moved.length), partColumns - movedColumns, style);
         this.breakRow();
-        [part, partColumns] = ["", 0];
+        [part, partColumns] = [moved, movedColumns];
       }
       part += character;
       partColumns += columns;
     }
     this.#push(part, partColumns, style);
+  }
+
+  /** Closing punctuation takes the character before it along into the next row. */
+  #findMoved(part: string, character: string, columns: number): string {
+    const last = CLOSING.test(character) ? (splitGraphemes(part).at(-1) ?? "") : "";
+    const isAlone = part === last && this.#used === this.#start;
+    const fits = measureText(this.#rest?.text ?? "") + measureText(last) + columns <= this.#width;
+    return isAlone || !fits ? "" : last;
   }
 
   #addGap(): void {

@@ -3,13 +3,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLoomReceiver, type SessionView } from "../../client/index.ts";
 import type { AnyEvent } from "../../protocol/index.ts";
-import { composeChatRows } from "./chat-rows.ts";
-import { InputEditor } from "./input-editor.ts";
+import { composeChatRows } from "../chat/chat-rows.ts";
+import { InputEditor } from "../chat/input-editor.ts";
 import { formatMarkdown } from "./markdown-rows.ts";
-import { PlainTurns } from "./plain-turns.ts";
+import { PlainTurns } from "../chat/plain-turns.ts";
 import { formatThoughts } from "./thought-rows.ts";
 import { measureText, type PaintText, paintRow } from "./text-rows.ts";
 import { TurnRows } from "./turn-rows.ts";
+import { TurnWriter } from "./turn-writer.ts";
 
 const plain: PaintText = (_style, text) => text;
 const colours: PaintText = (style, text) => styleText(style, text, { validateStream: false });
@@ -29,7 +30,11 @@ const START = { type: "run_start", agent: "react", input: "Hello\nworld", messag
 const chunk = (content: string) => ({ type: "message_chunk", content });
 
 function formatTurn(view: SessionView, width: number, paint = plain): readonly string[] {
-  return view.turns.flatMap((turn) => new TurnRows({ width, paint }).format(turn, view.todoLists));
+  const rows = new TurnRows({ width, paint });
+  return view.turns.flatMap((turn) => {
+    const { settled, open } = new TurnWriter().next(turn, view.todoLists, rows, turn.status !== "running");
+    return [...settled, ...open];
+  });
 }
 
 function compose(turnRows: readonly string[], { width = 79, height = 23, text = "" } = {}) {
