@@ -32,8 +32,7 @@ export async function runCompletion(
   terminal: Terminal,
 ): Promise<number> {
   const { argument = "" } = parsed;
-  if (argument === SESSION_IDS)
-    return (await import("./sessions/list-session-ids.ts")).listSessionIds(parsed, terminal);
+  if (argument === SESSION_IDS) return (await import("./sessions/newest-sessions.ts")).listSessionIds(parsed, terminal);
   const shell = SHELLS.find((name) => name === argument);
   if (shell === undefined) throw new CliError(`unknown shell \`${argument}\``, `choose one of ${SHELLS.join(", ")}`);
   await terminal.write(createCompletion(shell, commands));

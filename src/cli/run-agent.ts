@@ -21,7 +21,7 @@ import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-r
 import { SessionHolder } from "./run/session-holder.ts";
 import { type WatchTarget, WatchedRun } from "./run/watched-run.ts";
 import { LocalService } from "./sessions/local-service.ts";
-import { nameLatest } from "./sessions/find-latest.ts";
+import { nameLatest } from "./sessions/newest-sessions.ts";
 import { readServiceAddress } from "./sessions/server-settings.ts";
 import type { Terminal } from "./terminal.ts";
 

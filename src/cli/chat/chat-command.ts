@@ -1,6 +1,7 @@
 /** Declares `loom chat`. */
 import type { CliCommand } from "../command.ts";
 import { explainRunOption, RUN, SET_TABLE } from "../commands.ts";
+import { RESOURCE_OPTIONS } from "../run/read-agent-options.ts";
 import { SERVICE_OPTIONS } from "../sessions/server-settings.ts";
 
 /** Options of `loom run` about one run. */
@@ -15,9 +16,7 @@ const NOT_IN_CHAT: ReadonlySet<string> = new Set([
 ]);
 
 /** Options that apply to any built-in agent, so that they are kept when the agent is changed. */
-export const CHAT_RESOURCES: ReadonlySet<string> = new Set(
-  "agents set model base-url reasoning system workspace mcp allow-fetch kb retrieve".split(" "),
-);
+export const CHAT_RESOURCES: ReadonlySet<string> = new Set(["agents", ...RESOURCE_OPTIONS]);
 
 export const CHAT: CliCommand = {
   name: "chat",

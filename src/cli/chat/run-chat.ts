@@ -4,20 +4,15 @@ import { styleText } from "node:util";
 import { CliError, type ParsedCommand, quoteGiven, quoteWord } from "../command.ts";
 import { findDataFolder } from "../find-store.ts";
 import { explainErrors } from "../explain-error.ts";
-import { describeToolOptions } from "../run/read-run-options.ts";
+import { assertNoLocalOptions, describeToolOptions } from "../run/read-run-options.ts";
 import { openRemoteService } from "../sessions/open-service.ts";
-import { findLatest } from "../sessions/find-latest.ts";
+import { findLatest } from "../sessions/newest-sessions.ts";
 import { findSession } from "../sessions/run-sessions.ts";
 import { readServiceAddress, type ServiceAddress } from "../sessions/server-settings.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ChatBackend, openLocalBackend, openServerBackend, type ReportNote } from "./chat-backend.ts";
 import { InputHistory } from "./input-history.ts";
 import type { PaintText } from "../screen/text-rows.ts";
-
-/** Options that apply to agents of a server. */
-const SERVER_OPTIONS: ReadonlySet<string> = new Set(
-  "server token-file agent reasoning system continue plain no-history".split(" "),
-);
 
 export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const { options, argument } = parsed;
@@ -61,12 +56,7 @@ async function openBackend(
   onNote: ReportNote,
 ): Promise<ChatBackend> {
   if (address.kind === "store") return openLocalBackend(parsed, address.store, onNote);
-  for (const [name, value] of Object.entries(parsed.options))
-    if (value !== undefined && !SERVER_OPTIONS.has(name))
-      throw new CliError(
-        `\`--${name}\` does not apply to a chat with a server`,
-        "the agents of the server have their own models and tools; use `--store` to run an agent here",
-      );
+  assertNoLocalOptions(parsed, "a chat with");
   const service = await openRemoteService(address, terminal);
   try {
     return await openServerBackend(parsed, service);

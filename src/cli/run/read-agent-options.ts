@@ -17,10 +17,9 @@ export function isBuiltIn(name: string): boolean {
   return (BUILT_IN_AGENTS as readonly string[]).includes(name);
 }
 
-/** Options to repeat when a run is resumed. */
-export const AGENT_OPTIONS: readonly string[] = ["agents", "agent", "set"];
 /** Options of all built-in agents. */
-const RESOURCE_OPTIONS = "set model base-url reasoning system workspace mcp allow-fetch kb retrieve".split(" ");
+export const RESOURCE_OPTIONS: readonly string[] =
+  "set model base-url reasoning system workspace mcp allow-fetch kb retrieve".split(" ");
 
 /** `own`: the agents of `--agents`. */
 export function readAgentOptions(parsed: ParsedCommand, own: LoadedAgents = {}): RunAgentOptions {

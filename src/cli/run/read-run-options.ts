@@ -14,8 +14,8 @@ import { type Environment, findStore, readVariable } from "../find-store.ts";
 import { NONE } from "../serve/setting.ts";
 import type { FrameFormat } from "./print-frames.ts";
 import {
-  AGENT_OPTIONS,
   assertSettingsApply,
+  RESOURCE_OPTIONS,
   type RunAgentOptions,
   readAgentOptions,
   readChoice,
@@ -107,19 +107,22 @@ export function readAssemblyOptions(parsed: ParsedCommand, env: Environment, own
   };
 }
 
-/** Options that apply to a run on a server. */
-const SERVER_OPTIONS: ReadonlySet<string> = new Set(
-  "server token-file agent reasoning system approve session resume json modes strict no-stdin".split(" "),
-);
+/** Options of built-in agents that also apply to those of a server. */
+const SERVER_OPTIONS: readonly string[] = ["reasoning", "system"];
 
-/** Throws a CliError for an option of local agents. */
+/** Throws a CliError for an option of local agents. `what` is "a run on" or "a chat with". */
+export function assertNoLocalOptions({ options }: ParsedCommand, what: string): void {
+  const local = ["agents", ...RESOURCE_OPTIONS].filter((name) => !SERVER_OPTIONS.includes(name));
+  const given = local.find((name) => options[name] !== undefined);
+  if (given === undefined) return;
+  throw new CliError(
+    `\`--${given}\` does not apply to ${what} a server`,
+    "the agents of the server have their own models and tools; use `--store` to run an agent here",
+  );
+}
+
 export async function readServerRunOptions(parsed: ParsedCommand, terminal: Terminal): Promise<ServerRunOptions> {
-  for (const [name, value] of Object.entries(parsed.options))
-    if (value !== undefined && !SERVER_OPTIONS.has(name))
-      throw new CliError(
-        `\`--${name}\` does not apply to a run on a server`,
-        "the agents of the server have their own models and tools; use `--store` to run an agent here",
-      );
+  assertNoLocalOptions(parsed, "a run on");
   const session = readSession(parsed);
   return {
     ...session,
@@ -158,19 +161,7 @@ function readApproval(parsed: ParsedCommand): ApprovalChoice {
 /** Options that say where the session is. */
 const PLACE_OPTIONS = ["store", "server", "token-file"];
 /** Options to repeat when the run is resumed, since they are not stored. */
-const RESUME_OPTIONS = [
-  ...PLACE_OPTIONS,
-  ...AGENT_OPTIONS,
-  "model",
-  "base-url",
-  "reasoning",
-  "system",
-  "workspace",
-  "mcp",
-  "allow-fetch",
-  "kb",
-  "retrieve",
-];
+const RESUME_OPTIONS = [...PLACE_OPTIONS, "agents", "agent", ...RESOURCE_OPTIONS];
 
 function describeCommand(parsed: ParsedCommand, sessionId: string, command: string): string {
   return [`loom ${command}`, quoteWord(sessionId), ...quoteGiven(parsed, PLACE_OPTIONS)].join(" ");

@@ -13,7 +13,6 @@ import { SessionScreen } from "../screen/session-screen.ts";
 import type { Terminal } from "../terminal.ts";
 import { openService } from "./open-service.ts";
 import { describeNextCommand, describeUnfinished, lookUpSession, nameHost } from "./run-sessions.ts";
-import type { SessionService } from "./session-service.ts";
 import { STOPPED, untilStopped } from "./until-stopped.ts";
 
 /** Longest pause, in milliseconds of the playback. */
@@ -104,8 +103,19 @@ async function showSession({ parsed, terminal, player }: ShowCall): Promise<numb
   const onInterruption = (message: string | undefined): void =>
     player.say(message === undefined ? "connected again" : `connection lost (${message}); connecting again`);
   const explain = async (): Promise<void> => player.say(await describeUnfinished(service, parsed, sessionId));
-  using check = isFollowing ? new OrphanCheck(service, sessionId, explain) : undefined;
-  await check?.run();
+  // A process that ends writes nothing, so the end of a run may be missing.
+  let timer: NodeJS.Timeout | undefined;
+  using _timer = { [Symbol.dispose]: () => clearTimeout(timer) };
+  const check = async (): Promise<void> => {
+    const { is_busy = false, is_orphan = false } = (await service.getSession(sessionId)) ?? {};
+    if (is_orphan) await explain();
+    else if (is_busy) checkLater();
+  };
+  const checkLater = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void check().catch(() => undefined), service.isRemote ? REMOTE_CHECK_MS : CHECK_MS);
+  };
+  if (isFollowing) await check();
   const isStopped = await untilStopped(async (signal) => {
     const request = { modes: readModes(parsed), after, follow: isFollowing, signal, onInterruption };
     for await (const frames of service.openFrames(sessionId, { ...request, dialect: player.input.name })) {
@@ -115,7 +125,7 @@ async function showSession({ parsed, terminal, player }: ShowCall): Promise<numb
         signal,
       );
       after = frames.at(-1)?.cursor ?? after;
-      check?.runLater();
+      if (isFollowing) checkLater();
     }
   });
   await player.end();
@@ -132,36 +142,6 @@ async function showSession({ parsed, terminal, player }: ShowCall): Promise<numb
   if (latest?.status !== "live") return 0;
   await explain();
   return UNFINISHED;
-}
-
-/** Looks now and then whether the process of a live run has ended: it writes nothing then. */
-class OrphanCheck implements Disposable {
-  readonly #service: SessionService;
-  readonly #sessionId: string;
-  readonly #explain: () => Promise<void>;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(service: SessionService, sessionId: string, explain: () => Promise<void>) {
-    this.#service = service;
-    this.#sessionId = sessionId;
-    this.#explain = explain;
-  }
-
-  async run(): Promise<void> {
-    const { is_busy = false, is_orphan = false } = (await this.#service.getSession(this.#sessionId)) ?? {};
-    if (is_orphan) await this.#explain();
-    else if (is_busy) this.runLater();
-  }
-
-  runLater(): void {
-    clearTimeout(this.#timer);
-    const ms = this.#service.isRemote ? REMOTE_CHECK_MS : CHECK_MS;
-    this.#timer = setTimeout(() => void this.run().catch(() => undefined), ms);
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-  }
 }
 
 interface PlayerOptions {
