@@ -53,11 +53,12 @@ function readSettings(parsed: ParsedCommand): ReturnType<typeof readStrategyOpti
 /** Throws a CliError if `--set` has settings of another agent than the one that runs. */
 export function assertSettingsApply(parsed: ParsedCommand, chosen: RunAgentOptions): void {
   const name = nameAgent(chosen);
-  const other = Object.keys(readSettings(parsed)).find((agent) => agent !== name);
+  const items = textOption(parsed, "set")?.split(",") ?? [];
+  const other = items.map((item) => item.trim()).find((item) => !item.startsWith(`${name}.`));
   if (other !== undefined)
     throw new CliError(
-      `\`--set ${other}.…\` does not apply to \`--agent ${name}\``,
-      `choose the agent with \`--agent ${other}\``,
+      `\`--set ${other}\` does not apply to \`--agent ${name}\``,
+      `choose its agent with \`--agent ${other.split(".", 1).join("")}\``,
     );
 }
 
