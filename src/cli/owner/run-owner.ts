@@ -6,7 +6,7 @@ import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
 import { findStore, hideCredentials, storeExists } from "../find-store.ts";
-import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, formatJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -38,8 +38,7 @@ async function erase(owner: string, store: string, parsed: ParsedCommand, termin
     return all;
   });
   const { signIns: sign_ins, usageRecords: usage_records, ...counts } = erased;
-  if (parsed.options["json"] === true)
-    await terminal.write(`${escapeJson(JSON.stringify({ owner, ...counts, sign_ins, usage_records }))}\n`);
+  if (parsed.options["json"] === true) await terminal.write(formatJson({ owner, ...counts, sign_ins, usage_records }));
   else
     await terminal.write(
       `erased: ${cleanText(owner)} (${plural(erased.sessions, "session")}, ${plural(erased.blobs, "file")}, ${plural(erased.tokens, "token")}, ${plural(erased.shares, "link")})\n`,
