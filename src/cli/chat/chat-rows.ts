@@ -11,7 +11,7 @@ import type { UnsentMessage } from "./chat-controller.ts";
 import type { CursorPosition, InputLayout } from "./input-editor.ts";
 import { describeSlashCommand, type SlashCommand } from "./slash-commands.ts";
 import { summarizeThoughts } from "../screen/thought-rows.ts";
-import { type PaintText } from "../screen/text-rows.ts";
+import type { PaintText } from "../screen/text-rows.ts";
 import { keepLastRows } from "../screen/turn-rows.ts";
 
 export interface ChatRowState {

@@ -2,7 +2,7 @@
 import type { GraphNodeView, GraphView, ThoughtView, TreeView, TurnView } from "../../client/index.ts";
 import { cutColumns, plural } from "../fit-text.ts";
 import { formatDuration } from "./format-note.ts";
-import { type PaintText } from "./text-rows.ts";
+import type { PaintText } from "./text-rows.ts";
 
 /** Rows of a tree or graph; a search may have thousands of thoughts. */
 const MAX_ROWS = 300;
