@@ -466,6 +466,19 @@ describe("sessions of a server", () => {
     const resumed = await loom(["run", "--session", "none", "--resume", "--server", url], { env });
     expect([resumed.code, resumed.err]).toEqual([2, expect.stringContaining(`loom sessions list --server ${url}\``)]);
   });
+
+  test("an owner is erased, with its token", async () => {
+    await onServer("run", "--session", "last", "Hello");
+    const other = await onServer("sessions", "delete", "--owner", "you", "--yes");
+    expect([other.code, other.err]).toEqual([2, expect.stringContaining("Only `admin` may erase another owner")]);
+    const erased = await onServer("sessions", "delete", "--owner", "me", "--yes");
+    expect([erased.code, erased.out]).toEqual([
+      0,
+      expect.stringMatching(/^erased: me \(\d+ sessions?, 0 files, 1 token,/),
+    ]);
+    expect(await log.getSession("last")).toBeUndefined();
+    expect((await onServer("sessions", "list")).code).toBe(2);
+  });
 });
 
 const hasPty = process.platform !== "win32" && spawnSync("script", ["--version"]).status === 0;

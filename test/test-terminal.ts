@@ -1,5 +1,6 @@
 /** A terminal for tests: what a user sees after sequences that move the cursor. */
-import { measureText, splitGraphemes } from "../src/cli/screen/text-rows.ts";
+import { measureColumns } from "../src/cli/fit-text.ts";
+import { splitGraphemes } from "../src/cli/screen/text-rows.ts";
 
 /** A terminal that understands the sequences which the screen writes, and rejects others. */
 export class TestTerminal {
@@ -13,7 +14,7 @@ export class TestTerminal {
 
   readonly #measure: (character: string) => number;
 
-  constructor(columns: number, rows: number, measure: (character: string) => number = measureText) {
+  constructor(columns: number, rows: number, measure: (character: string) => number = measureColumns) {
     this.columns = columns;
     this.rows = rows;
     this.#measure = measure;

@@ -4,7 +4,7 @@ import { framingIssue } from "../dialects/check-stream.ts";
 import type { Issue } from "../protocol/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
 import { dialectOption } from "./dialect-option.ts";
-import { cutColumns, escapeJson, plural, wrapText } from "./fit-text.ts";
+import { cutColumns, formatJson, plural, wrapText } from "./fit-text.ts";
 import { explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -74,7 +74,7 @@ function checkFrame(frame: InputFrame, checker: StreamCheck): readonly Finding[]
 }
 
 function describeAsJson({ line, eventId, issue: { rule, level, message, section } }: Finding): string {
-  return `${escapeJson(JSON.stringify({ line, event_id: eventId ?? null, rule, level, message, section }))}\n`;
+  return formatJson({ line, event_id: eventId ?? null, rule, level, message, section });
 }
 
 function describe({ line, eventId, issue, frame }: Finding, { style, columns }: Terminal): string {

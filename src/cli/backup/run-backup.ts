@@ -8,7 +8,7 @@ import { isLoomError } from "../../protocol/index.ts";
 import { removeCommitMark } from "../../sqlite/commit-mark.ts";
 import { copyDatabase } from "../../sqlite/copy-database.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
-import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, formatJson, plural } from "../fit-text.ts";
 import { describeOpenError } from "../kb/default-knowledge-base.ts";
 import { STORE_BACKUP, STORE_RESTORE } from "../store/store-commands.ts";
 import type { Terminal } from "../terminal.ts";
@@ -166,7 +166,7 @@ type Result = Partial<Omit<VerifiedData, "damaged">> & {
 async function report(parsed: ParsedCommand, terminal: Terminal, result: Result): Promise<number> {
   const { damaged, folder, ...counts } = result;
   terminal.progress(undefined);
-  if (parsed.options["json"] === true) await terminal.write(`${escapeJson(JSON.stringify(result))}\n`);
+  if (parsed.options["json"] === true) await terminal.write(formatJson(result));
   else {
     for (const line of damaged) await terminal.write(`damaged: ${cleanText(line)}\n`);
     const parts = Object.entries(counts).map(([name, count]) =>

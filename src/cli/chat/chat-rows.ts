@@ -5,13 +5,13 @@
  * Invariant: at most `height` rows, none wider than `width`, and the cursor is inside them.
  */
 import type { TurnView } from "../../client/index.ts";
-import { plural } from "../fit-text.ts";
+import { cutColumns, measureColumns, plural } from "../fit-text.ts";
 import { formatDuration } from "../screen/format-note.ts";
 import type { UnsentMessage } from "./chat-controller.ts";
 import type { CursorPosition, InputLayout } from "./input-editor.ts";
 import { describeSlashCommand, type SlashCommand } from "./slash-commands.ts";
 import { summarizeThoughts } from "../screen/thought-rows.ts";
-import { cutText, measureText, type PaintText } from "../screen/text-rows.ts";
+import type { PaintText } from "../screen/text-rows.ts";
 import { keepLastRows } from "../screen/turn-rows.ts";
 
 export interface ChatRowState {
@@ -50,7 +50,7 @@ export function composeChatRows(state: ChatRowState): ChatRows {
   const { width, height, paint } = state;
   const footer = composeFooter(state);
   const input = composeInput(state, height - footer.length - 1 - LEAST_TURN_ROWS);
-  const status = cutText(state.notice ?? describeStatus(state), width);
+  const status = cutColumns(state.notice ?? describeStatus(state), width);
   const below = [paint(state.notice === undefined ? "dim" : "yellow", status), ...input.rows, ...footer];
   const above = composeTurn(state, height - below.length);
   const row = above.length + 1 + input.cursor.row;
@@ -61,12 +61,12 @@ export function composeChatRows(state: ChatRowState): ChatRows {
 function composeTurn({ turnRows, waiting, liveTurn, width, paint }: ChatRowState, height: number): readonly string[] {
   const queued = waiting.slice(0, MAX_WAITING).map(({ text }) => {
     const line = text.replaceAll(/\s+/g, " ");
-    return paint("dim", cutText(`› ${line}`, width));
+    return paint("dim", cutColumns(`› ${line}`, width));
   });
   if (waiting.length > MAX_WAITING)
     queued.push(paint("dim", `  … ${plural(waiting.length - MAX_WAITING, "more message")}`));
   const thoughts = liveTurn === undefined ? undefined : summarizeThoughts(liveTurn);
-  const summary = thoughts === undefined ? [] : [paint("cyan", cutText(thoughts.replaceAll(/\s+/g, " "), width))];
+  const summary = thoughts === undefined ? [] : [paint("cyan", cutColumns(thoughts.replaceAll(/\s+/g, " "), width))];
   const all = [...turnRows, ...summary, ...queued];
   if (all.length === 0) return [];
   const shown = keepLastRows(all, height - 1, { width, paint });
@@ -84,8 +84,8 @@ function describeStatus({ liveTurn, waiting, title, now }: ChatRowState): string
 }
 
 function composeInput({ prompt, input, width, paint }: ChatRowState, room: number): ChatRows {
-  const shownPrompt = cutText(prompt, Math.max(2, width - 10));
-  const indent = measureText(shownPrompt);
+  const shownPrompt = cutColumns(prompt, Math.max(2, width - 10));
+  const indent = measureColumns(shownPrompt);
   // A long question gets its own row.
   const isApart = indent > width / 2;
   const margin = isApart ? 2 : indent;
@@ -104,10 +104,10 @@ function composeInput({ prompt, input, width, paint }: ChatRowState, room: numbe
 }
 
 function composeFooter({ completions, files, width, height, paint }: ChatRowState): readonly string[] {
-  const attached = files.length === 0 ? [] : [paint("dim", cutText(`  + ${files.join(", ")}`, width))];
+  const attached = files.length === 0 ? [] : [paint("dim", cutColumns(`  + ${files.join(", ")}`, width))];
   const count = Math.max(1, Math.min(MAX_COMPLETIONS, height - 8));
   const listed = completions.slice(0, count).map((command) => {
-    const line = cutText(`  ${describeSlashCommand(command).padEnd(20)} ${command.about}`, width);
+    const line = cutColumns(`  ${describeSlashCommand(command).padEnd(20)} ${command.about}`, width);
     return paint("dim", line);
   });
   const left = completions.length - count;

@@ -199,7 +199,10 @@ describe("readRunOptions", () => {
     ["`tot.thoughts` must be an integer", ["--agent", "tot", "--set", "tot.thoughts=1e9", "hi"]],
     ["does not apply to `tot.search=depth`", ["--agent", "tot", "--set", "tot.search=depth,tot.beam=2", "hi"]],
     ["`--set tot.search=depth` does not apply to `--agent react`", ["--set", "tot.search=depth", "hi"]],
-    ["`--set react.iterations=2` does not apply to `--agent tot`", ["--agent", "tot", "--set", "react.iterations=2", "hi"]],
+    [
+      "`--set react.iterations=2` does not apply to `--agent tot`",
+      ["--agent", "tot", "--set", "react.iterations=2", "hi"],
+    ],
     ["`tot.threshold` must be a number from 0 to 1", ["--agent", "tot", "--set", "tot.threshold=2", "hi"]],
     ["`agot.samples` is not a setting of the agent agot", ["--agent", "agot", "--set", "agot.samples=2", "hi"]],
     ["must have the form AGENT.SETTING=VALUE", ["--agent", "tot", "--set", "beam=2", "hi"]],

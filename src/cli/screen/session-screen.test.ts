@@ -1,10 +1,10 @@
+import { measureColumns } from "../fit-text.ts";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { createScreen, show } from "../../../test/cli-screen.ts";
 import { frameText, readVector, VECTORS } from "../../../test/vectors.ts";
 import { DIALECTS } from "../../dialects/index.ts";
 import type { Json } from "../../protocol/index.ts";
-import { measureText } from "./text-rows.ts";
 
 const START = { type: "run_start", agent: "react", message: "How many?" };
 const enter = (at: string, more: object = {}) => ({ type: "node_enter", id: "think", at, ...more });
@@ -166,7 +166,7 @@ describe("on a terminal", () => {
     const [, ...escapes] = written.all.split("\u001B");
     expect(escapes.filter((rest) => !/^\[(?:\d+m|[AK])/.test(rest))).toEqual([]);
     expect(written.all).not.toMatch(/[\u009B\u202E]/);
-    expect(shown().filter((row) => measureText(row) > columns)).toEqual([]);
+    expect(shown().filter((row) => measureColumns(row) > columns)).toEqual([]);
   });
 });
 

@@ -1,7 +1,6 @@
 /**
  * Shows runs as they happen. On a terminal: the rows of each turn, those that may change below the others. In a pipe: the
- * answers. The steps go to standard error, the answer to standard output; where one of them is no terminal, the other
- * shows its part.
+ * answers. Steps go to standard error and the answer to standard output: a terminal shows only what goes to it.
  */
 import { createLoomReceiver, type SessionView, type TurnView } from "../../client/index.ts";
 import type { EventOf, EventRecord } from "../../protocol/index.ts";

@@ -1,8 +1,8 @@
 /** Formats the thoughts of a run: the tree or the graph of a search, and one line about its progress. */
 import type { GraphNodeView, GraphView, ThoughtView, TreeView, TurnView } from "../../client/index.ts";
-import { plural } from "../fit-text.ts";
+import { cutColumns, plural } from "../fit-text.ts";
 import { formatDuration } from "./format-note.ts";
-import { cutText, type PaintText } from "./text-rows.ts";
+import type { PaintText } from "./text-rows.ts";
 
 /** Rows of a tree or graph; a search may have thousands of thoughts. */
 const MAX_ROWS = 300;
@@ -58,7 +58,7 @@ function formatTree({ thoughts, path, backtracks }: TreeView, width: number, pai
   // A loop, because a hostile stream may nest thoughts deeper than the call stack.
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if ("dropped" in next) {
-      rows.push(paint("dim", cutText(`${indentOf(next, width)}… ${next.dropped} dropped`, width)));
+      rows.push(paint("dim", cutColumns(`${indentOf(next, width)}… ${next.dropped} dropped`, width)));
       continue;
     }
     if (seen.has(next.id)) continue;
@@ -72,7 +72,7 @@ function formatTree({ thoughts, path, backtracks }: TreeView, width: number, pai
     paint("bold", `Tree of ${plural(thoughts.length, "thought")}`),
     ...rows,
     ...(backtracks.length === 0 ? [] : [paint("dim", plural(backtracks.length, "backtrack"))]),
-    ...reasons.slice(0, MAX_REASONS).map((text) => paint("dim", cutText(text, width))),
+    ...reasons.slice(0, MAX_REASONS).map((text) => paint("dim", cutColumns(text, width))),
     ...(left > 0 ? [paint("dim", `… ${plural(left, "more reason")}`)] : []),
   ];
 }
@@ -97,7 +97,7 @@ function indentOf({ depth }: Pick<ThoughtView, "depth">, width: number): string 
 
 function formatThought(thought: ThoughtView, isChosen: boolean, width: number, paint: PaintText): string {
   const { text, status, score } = thought;
-  const line = cutText(
+  const line = cutColumns(
     `${indentOf(thought, width)}${THOUGHT_SIGNS[status]}${formatScore(score)} ${flatten(text)}`,
     width,
   );
@@ -113,8 +113,8 @@ function formatGraph({ nodes, edges }: GraphView, width: number, paint: PaintTex
     const { summary = node.error } = node;
     const { startedAt, endedAt } = node;
     const time = startedAt === undefined || endedAt === undefined ? "" : ` (${formatDuration(endedAt - startedAt)})`;
-    const line = cutText(`${NODE_SIGNS[node.status]} ${node.id} ${flatten(node.label ?? "")}${after}${time}`, width);
-    const detail = summary === undefined ? [] : [paint("dim", cutText(`    ${flatten(summary)}`, width))];
+    const line = cutColumns(`${NODE_SIGNS[node.status]} ${node.id} ${flatten(node.label ?? "")}${after}${time}`, width);
+    const detail = summary === undefined ? [] : [paint("dim", cutColumns(`    ${flatten(summary)}`, width))];
     return [paintNode(node, line, paint), ...detail];
   });
   return [paint("bold", `Graph of ${plural(nodes.length, "task")}`), ...rows];

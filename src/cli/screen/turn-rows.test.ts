@@ -1,3 +1,4 @@
+import { measureColumns } from "../fit-text.ts";
 import { stripVTControlCharacters, styleText } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -8,7 +9,7 @@ import { InputEditor } from "../chat/input-editor.ts";
 import { formatMarkdown } from "./markdown-rows.ts";
 import { PlainTurns } from "../chat/plain-turns.ts";
 import { formatThoughts } from "./thought-rows.ts";
-import { measureText, type PaintText, paintRow } from "./text-rows.ts";
+import { type PaintText, paintRow } from "./text-rows.ts";
 import { TurnRows } from "./turn-rows.ts";
 import { TurnWriter } from "./turn-writer.ts";
 
@@ -104,7 +105,7 @@ describe("formatMarkdown", () => {
         for (const row of formatMarkdown(given, width)) {
           const shown = paintRow(row, plain);
           expect(shown).not.toMatch(/\p{Cc}/u);
-          expect(measureText(shown)).toBeLessThanOrEqual(width);
+          expect(measureColumns(shown)).toBeLessThanOrEqual(width);
         }
       }),
     );
@@ -194,7 +195,7 @@ describe("TurnRows", () => {
     for (const row of rows) {
       // Only styles remain.
       expect(row.replaceAll(/\p{Cc}\[\d+m/gu, "")).not.toMatch(/[\p{Cc}\u202E]/u);
-      expect(measureText(stripVTControlCharacters(row))).toBeLessThanOrEqual(60);
+      expect(measureColumns(stripVTControlCharacters(row))).toBeLessThanOrEqual(60);
     }
   });
 });
@@ -219,7 +220,7 @@ describe("composeChatRows", () => {
         expect(rows.length).toBeLessThanOrEqual(window.height);
         expect(cursor.row).toBeLessThan(rows.length);
         expect(cursor.column).toBeLessThanOrEqual(window.width);
-        for (const row of rows) expect(measureText(row)).toBeLessThanOrEqual(window.width);
+        for (const row of rows) expect(measureColumns(row)).toBeLessThanOrEqual(window.width);
       }),
     );
   });

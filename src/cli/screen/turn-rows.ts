@@ -12,11 +12,11 @@ import type {
   TurnView,
 } from "../../client/index.ts";
 import type { Json } from "../../protocol/index.ts";
-import { plural } from "../fit-text.ts";
+import { cutColumns, plural } from "../fit-text.ts";
 import { formatDuration, formatNote, type Note } from "./format-note.ts";
 import { formatCells, formatMarkdown } from "./markdown-rows.ts";
 import { listCitedSources } from "./cited-sources.ts";
-import { cutText, type PaintText, paintRow, type StyledText, wrapRows } from "./text-rows.ts";
+import { type PaintText, paintRow, type StyledText, wrapRows } from "./text-rows.ts";
 
 /** Rows shown of the output of a tool, and of thinking, while they grow. */
 const TAIL_ROWS = 3;
@@ -150,7 +150,7 @@ export class TurnRows {
     const { title = "to-do list", items } = list;
     return [
       this.#note({ style: "cyan", sign: "☰", name: title }),
-      ...items.map(({ text, completed }) => cutText(`  [${completed ? "x" : " "}] ${text}`, this.#options.width)),
+      ...items.map(({ text, completed }) => cutColumns(`  [${completed ? "x" : " "}] ${text}`, this.#options.width)),
     ];
   }
 
@@ -175,12 +175,12 @@ export class TurnRows {
       ...(status === "error" && why !== "" && !hasErrorOfEnd(turn)
         ? this.#wrap([{ text: `the run failed: ${why}`, style: "red" }])
         : []),
-      paint("dim", cutText(parts.join(", "), width)),
+      paint("dim", cutColumns(parts.join(", "), width)),
     ];
   }
 
   formatNotice(text: string): string {
-    return this.#options.paint("dim", cutText(text, this.#options.width));
+    return this.#options.paint("dim", cutColumns(text, this.#options.width));
   }
 
   /** The sources that the answer cites, below it. */
@@ -251,5 +251,5 @@ export function keepLastRows(
   if (rows.length <= room) return rows;
   if (room < 1) return [];
   const hidden = rows.length - room + 1;
-  return [paint("dim", cutText(`… ${plural(hidden, "line")} above`, width)), ...rows.slice(hidden)];
+  return [paint("dim", cutColumns(`… ${plural(hidden, "line")} above`, width)), ...rows.slice(hidden)];
 }

@@ -7,7 +7,7 @@ import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { readDatabaseOptions, readSchema } from "../database-settings.ts";
 import { explainErrors } from "../explain-error.ts";
 import { findStore, hideCredentials, isDatabase, rejectMemory, storeExists } from "../find-store.ts";
-import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, formatJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { type CopiedStore, copyStore } from "./copy-store.ts";
 import { STORE_COPY, STORE_MIGRATE, STORE_RENEW, STORE_STATUS } from "./store-commands.ts";
@@ -42,7 +42,7 @@ async function migrate(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
   const parts = await migrateStore(store, SERVER_FORMATS, readOptions(parsed, "schema"));
   if (parsed.options["json"] === true) {
     const changes = parts.map(({ name, stored, supported }) => ({ name, from: stored, to: supported }));
-    await terminal.write(`${escapeJson(JSON.stringify({ store: hideCredentials(store), parts: changes }))}\n`);
+    await terminal.write(formatJson({ store: hideCredentials(store), parts: changes }));
     return 0;
   }
   for (const { name, stored, supported } of parts)
@@ -62,7 +62,7 @@ async function renew(parsed: ParsedCommand, terminal: Terminal): Promise<number>
   terminal.progress(undefined);
   const shown = { store: hideCredentials(store), sessions };
   const text = `${plural(sessions, "session")} renewed; clients load them again, and share links must be created again`;
-  await terminal.write(`${parsed.options["json"] === true ? escapeJson(JSON.stringify(shown)) : text}\n`);
+  await terminal.write(parsed.options["json"] === true ? formatJson(shown) : `${text}\n`);
   return 0;
 }
 
