@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createPacer } from "./run-replay.ts";
+import { createPacer } from "./run-show.ts";
 
 test("pauses as long as it took, divided by the speed, but not for long", async () => {
   const { signal } = new AbortController();

@@ -20,6 +20,8 @@ export type TextRow = readonly StyledText[];
 export type PaintText = (style: Style, text: string) => string;
 
 const SEGMENTER = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+/** Punctuation that must not start a row. */
+const CLOSING = /^[，。！？；：、）」』”》]$/u;
 /** Printable ASCII needs no segmentation. */
 const SIMPLE = /^[\x20-\x7E]*$/;
 
@@ -29,20 +31,12 @@ export function splitGraphemes(text: string): readonly string[] {
   return Array.from(SEGMENTER.segment(text), ({ segment }) => segment);
 }
 
-/**
- * The most columns that plain text takes: terminals show a sequence, such as an emoji with a skin tone, as one character
- * or as several.
- */
-export function measureText(text: string): number {
-  return SIMPLE.test(text) ? text.length : Math.max(stringWidth(text), measureColumns(text));
-}
-
 /** Splits a row at a column into its start, in whose width all terminals agree, and the rest up to the column. */
 export function splitAtColumn(row: string, column: number): { readonly start: number; readonly rest: string } {
   let [start, used, rest] = [0, 0, ""];
   for (const character of splitGraphemes(row)) {
     if (used >= column) break;
-    const columns = measureText(character);
+    const columns = measureColumns(character);
     used += columns;
     if (rest === "" && stringWidth(character) === columns && /^.$/su.test(character)) start = used;
     else rest += character;
@@ -95,7 +89,7 @@ class RowWriter {
       this.#gap = { text: word, style };
       return;
     }
-    const columns = measureText(word);
+    const columns = measureColumns(word);
     const gap = this.#gap?.text.length ?? 0;
     const isNarrow = columns === word.length;
     const fits = this.#used + gap + columns <= this.#width;
@@ -119,16 +113,26 @@ class RowWriter {
     let part = "";
     let partColumns = 0;
     for (const character of splitGraphemes(word)) {
-      const columns = measureText(character);
+      const columns = measureColumns(character);
       if (this.#used + partColumns + columns > this.#width && this.#used + partColumns > this.#start) {
-        this.#push(part, partColumns, style);
+        const moved = this.#findMoved(part, character, columns);
+        const movedColumns = measureColumns(moved);
+        this.#push(part.slice(0, part.length - moved.length), partColumns - movedColumns, style);
         this.breakRow();
-        [part, partColumns] = ["", 0];
+        [part, partColumns] = [moved, movedColumns];
       }
       part += character;
       partColumns += columns;
     }
     this.#push(part, partColumns, style);
+  }
+
+  /** Closing punctuation takes the character before it along into the next row. */
+  #findMoved(part: string, character: string, columns: number): string {
+    const last = CLOSING.test(character) ? (splitGraphemes(part).at(-1) ?? "") : "";
+    const isAlone = part === last && this.#used === this.#start;
+    const fits = measureColumns(this.#rest?.text ?? "") + measureColumns(last) + columns <= this.#width;
+    return isAlone || !fits ? "" : last;
   }
 
   #addGap(): void {
@@ -147,21 +151,7 @@ class RowWriter {
 
   #open(prefix: StyledText | undefined): void {
     this.#row = prefix === undefined ? [] : [prefix];
-    this.#used = prefix === undefined ? 0 : measureText(prefix.text);
+    this.#used = prefix === undefined ? 0 : measureColumns(prefix.text);
     this.#start = this.#used;
   }
-}
-
-/** Cleans text and cuts it to one row; cut text ends with `…`. */
-export function cutText(text: string, width: number): string {
-  const clean = cleanText(text.slice(0, 8 * Math.max(width, 1)));
-  if (clean.length === text.length && measureText(clean) <= width) return clean;
-  let kept = "";
-  let used = 1;
-  for (const character of splitGraphemes(clean)) {
-    used += measureText(character);
-    if (used > width) break;
-    kept += character;
-  }
-  return `${kept}…`;
 }

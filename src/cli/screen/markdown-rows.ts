@@ -1,8 +1,9 @@
 /** Formats Markdown as rows for a terminal: headings, lists, code, quotes, tables and inline styles. */
+import { cutColumns, measureColumns } from "../fit-text.ts";
 import type { Token, Tokens } from "marked";
 import { lexMarkdown } from "../../react/text/lex-markdown.ts";
 import type { Style } from "../terminal.ts";
-import { cutText, measureText, type StyledText, type TextRow, wrapRows } from "./text-rows.ts";
+import { type StyledText, type TextRow, wrapRows } from "./text-rows.ts";
 
 /** Longer text is not parsed: it is shown as it is. */
 const MAX_PARSED = 200_000;
@@ -87,7 +88,7 @@ function formatTable({ header, rows }: Tokens.Table, width: number): readonly Te
 export function formatCells(cells: readonly (readonly string[])[], width: number): readonly TextRow[] {
   const [header = []] = cells;
   const count = header.length;
-  const widest = header.map((_, column) => Math.max(1, ...cells.map((row) => measureText(row[column] ?? ""))));
+  const widest = header.map((_, column) => Math.max(1, ...cells.map((row) => measureColumns(row[column] ?? ""))));
   const room = width - 3 * (count - 1);
   if (room < count * LEAST_CELL)
     return cells.flatMap((row) => wrapRows([{ text: row.join(" | ") }], { width, rest: { text: "  " } }));
@@ -96,8 +97,8 @@ export function formatCells(cells: readonly (readonly string[])[], width: number
   return cells.flatMap((row, index) => {
     const shown = columns
       .map((each, column) => {
-        const cell = cutText(row[column] ?? "", each);
-        return cell + " ".repeat(Math.max(0, each - measureText(cell)));
+        const cell = cutColumns(row[column] ?? "", each);
+        return cell + " ".repeat(Math.max(0, each - measureColumns(cell)));
       })
       .join(" │ ");
     if (index > 0) return [[{ text: shown.trimEnd() }]];

@@ -1,15 +1,17 @@
+import { measureColumns } from "../fit-text.ts";
 import { stripVTControlCharacters, styleText } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLoomReceiver, type SessionView } from "../../client/index.ts";
 import type { AnyEvent } from "../../protocol/index.ts";
-import { composeChatRows } from "./chat-rows.ts";
-import { InputEditor } from "./input-editor.ts";
+import { composeChatRows } from "../chat/chat-rows.ts";
+import { InputEditor } from "../chat/input-editor.ts";
 import { formatMarkdown } from "./markdown-rows.ts";
-import { PlainTurns } from "./plain-turns.ts";
+import { PlainTurns } from "../chat/plain-turns.ts";
 import { formatThoughts } from "./thought-rows.ts";
-import { measureText, type PaintText, paintRow } from "./text-rows.ts";
+import { type PaintText, paintRow } from "./text-rows.ts";
 import { TurnRows } from "./turn-rows.ts";
+import { TurnWriter } from "./turn-writer.ts";
 
 const plain: PaintText = (_style, text) => text;
 const colours: PaintText = (style, text) => styleText(style, text, { validateStream: false });
@@ -29,7 +31,11 @@ const START = { type: "run_start", agent: "react", input: "Hello\nworld", messag
 const chunk = (content: string) => ({ type: "message_chunk", content });
 
 function formatTurn(view: SessionView, width: number, paint = plain): readonly string[] {
-  return view.turns.flatMap((turn) => new TurnRows({ width, paint }).format(turn, view.todoLists));
+  const rows = new TurnRows({ width, paint });
+  return view.turns.flatMap((turn) => {
+    const { settled, open } = new TurnWriter().next(turn, view.todoLists, rows, turn.status !== "running");
+    return [...settled, ...open];
+  });
 }
 
 function compose(turnRows: readonly string[], { width = 79, height = 23, text = "" } = {}) {
@@ -99,7 +105,7 @@ describe("formatMarkdown", () => {
         for (const row of formatMarkdown(given, width)) {
           const shown = paintRow(row, plain);
           expect(shown).not.toMatch(/\p{Cc}/u);
-          expect(measureText(shown)).toBeLessThanOrEqual(width);
+          expect(measureColumns(shown)).toBeLessThanOrEqual(width);
         }
       }),
     );
@@ -189,7 +195,7 @@ describe("TurnRows", () => {
     for (const row of rows) {
       // Only styles remain.
       expect(row.replaceAll(/\p{Cc}\[\d+m/gu, "")).not.toMatch(/[\p{Cc}\u202E]/u);
-      expect(measureText(stripVTControlCharacters(row))).toBeLessThanOrEqual(60);
+      expect(measureColumns(stripVTControlCharacters(row))).toBeLessThanOrEqual(60);
     }
   });
 });
@@ -214,7 +220,7 @@ describe("composeChatRows", () => {
         expect(rows.length).toBeLessThanOrEqual(window.height);
         expect(cursor.row).toBeLessThan(rows.length);
         expect(cursor.column).toBeLessThanOrEqual(window.width);
-        for (const row of rows) expect(measureText(row)).toBeLessThanOrEqual(window.width);
+        for (const row of rows) expect(measureColumns(row)).toBeLessThanOrEqual(window.width);
       }),
     );
   });

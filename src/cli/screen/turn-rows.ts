@@ -1,15 +1,22 @@
 /**
- * Formats a turn of the view as rows for a terminal: the user's message, then answer, tools and other parts. Only the
- * parts that changed are formatted again, so the cost of a token does not grow with the number of parts.
+ * Formats the parts of a turn as rows for a terminal: the message of the user, the answer, tools and the end. A part that
+ * no longer changes is formatted once, so the cost of a token does not grow with the number of parts.
  */
-import type { DataBlock, MessagePart, MessageView, SessionView, ToolCall, TurnView } from "../../client/index.ts";
+import type {
+  DataBlock,
+  MessagePart,
+  MessageView,
+  SessionView,
+  TodoPart,
+  ToolCall,
+  TurnView,
+} from "../../client/index.ts";
 import type { Json } from "../../protocol/index.ts";
-import { plural } from "../fit-text.ts";
-import { formatCell } from "../run/describe-content.ts";
-import { formatDuration, formatNote, type Note } from "../run/format-note.ts";
-import type { Style } from "../terminal.ts";
+import { cutColumns, plural } from "../fit-text.ts";
+import { formatDuration, formatNote, type Note } from "./format-note.ts";
 import { formatCells, formatMarkdown } from "./markdown-rows.ts";
-import { cutText, type PaintText, paintRow, type StyledText, wrapRows } from "./text-rows.ts";
+import { listCitedSources } from "./cited-sources.ts";
+import { type PaintText, paintRow, type StyledText, wrapRows } from "./text-rows.ts";
 
 /** Rows shown of the output of a tool, and of thinking, while they grow. */
 const TAIL_ROWS = 3;
@@ -23,9 +30,11 @@ const LIVE_CHARACTERS = 20_000;
 export interface TurnRowOptions {
   readonly width: number;
   readonly paint: PaintText;
+  /** How the thoughts of a search can be seen, if they are not shown with the turn. */
+  readonly thoughtsHint?: string | undefined;
 }
 
-export type ChatTodoLists = SessionView["todoLists"];
+export type TodoLists = SessionView["todoLists"];
 
 export class TurnRows {
   readonly #options: TurnRowOptions;
@@ -39,59 +48,33 @@ export class TurnRows {
     return this.#options.width;
   }
 
-  /** The complete turn, with an empty row at its end. */
-  format(turn: TurnView, todoLists: ChatTodoLists): readonly string[] {
-    const isLive = turn.status === "running";
-    const rows = turn.messages.flatMap((message) =>
-      message.role === "user" ? this.#formatUser(message) : this.#formatAnswer(turn, message, todoLists),
-    );
-    return isLive ? rows : [...rows, ...this.#formatEnd(turn), ""];
+  get paint(): PaintText {
+    return this.#options.paint;
   }
 
-  /** A message that the user sent. */
-  formatMessage(text: string, files: readonly string[] = [], style: Style = "bold"): readonly string[] {
-    const rows = this.#wrap([{ text, style }], { text: "› ", style: "cyan" });
+  /** The message of the user. */
+  formatUser({ mainContent, attachments = [] }: MessageView): readonly string[] {
+    const rows = this.#wrap([{ text: mainContent, style: "bold" }], { text: "› ", style: "cyan" });
     const hidden = rows.length - MESSAGE_ROWS;
-    const more = this.#options.paint("dim", `  … ${plural(hidden, "more line")}`);
+    const more = this.formatNotice(`  … ${plural(hidden, "more line")}`);
     return [
       ...(hidden > 1 ? [...rows.slice(0, MESSAGE_ROWS), more] : rows),
-      ...files.map((name) => this.#note({ style: "dim", sign: "  +", name: "", text: name })),
+      ...attachments.map(({ name = "file" }) => this.#note({ style: "dim", sign: "  +", name: "", text: name })),
     ];
   }
 
-  #formatUser({ mainContent, attachments = [] }: MessageView): readonly string[] {
-    const files = attachments.map(({ name = "file" }) => name);
-    return [...this.formatMessage(mainContent, files), ""];
-  }
-
-  #formatAnswer(turn: TurnView, { parts }: MessageView, todoLists: ChatTodoLists): readonly string[] {
-    const isLive = turn.status === "running";
-    const isSearch = turn.tree !== undefined || turn.graph !== undefined;
-    const shown = parts.filter(({ supersededBy }) => supersededBy === undefined);
-    const last = shown.at(-1);
-    let wasText = false;
-    return shown.flatMap((part) => {
-      // Thoughts of a search are shown by /tree; only the newest words are shown while it runs.
-      const isThought = part.type === "thinking" && (isSearch || part.channel === "thought");
-      if (isThought && !(isLive && part === last)) return [];
-      const rows = part.type === "todo" ? this.#formatTodo(part.listId, todoLists) : this.#formatOnce(part, isLive);
-      const isText = part.type === "text";
-      const gap = rows.length > 0 && (isText || wasText) ? [""] : [];
-      if (rows.length > 0) wasText = isText;
-      return part === shown[0] ? rows : [...gap, ...rows];
-    });
-  }
-
-  #formatOnce(part: MessagePart, isLive: boolean): readonly string[] {
+  /** A part of the answer. `isLive`: the run may still change it. */
+  formatPart(part: MessagePart, todoLists: TodoLists, isLive: boolean): readonly string[] {
+    if (part.type === "todo") return this.#formatTodo(part.listId, todoLists);
     const isStreaming = isLive && (part.type === "text" || part.type === "thinking") && !part.isComplete;
     const known = isStreaming ? undefined : this.#parts.get(part);
     if (known !== undefined) return known;
-    const rows = this.#formatPart(part, isStreaming);
+    const rows = this.#format(part, isStreaming);
     if (!isStreaming) this.#parts.set(part, rows);
     return rows;
   }
 
-  #formatPart(part: MessagePart, isStreaming: boolean): readonly string[] {
+  #format(part: Exclude<MessagePart, TodoPart>, isStreaming: boolean): readonly string[] {
     const { width, paint } = this.#options;
     switch (part.type) {
       case "text": {
@@ -120,8 +103,6 @@ export class TurnRows {
         const name = plural(part.docCount, "passage");
         return [this.#note({ style: "cyan", sign: "≡", name, text: titles.join(", ") })];
       }
-      case "todo":
-        return [];
     }
   }
 
@@ -163,22 +144,27 @@ export class TurnRows {
     ];
   }
 
-  #formatTodo(listId: string, lists: ChatTodoLists): readonly string[] {
+  #formatTodo(listId: string, lists: TodoLists): readonly string[] {
     const list = lists.find((each) => each.listId === listId);
     if (list === undefined) return [];
     const { title = "to-do list", items } = list;
     return [
       this.#note({ style: "cyan", sign: "☰", name: title }),
-      ...items.map(({ text, completed }) => cutText(`  [${completed ? "x" : " "}] ${text}`, this.#options.width)),
+      ...items.map(({ text, completed }) => cutColumns(`  [${completed ? "x" : " "}] ${text}`, this.#options.width)),
     ];
   }
 
-  #formatEnd(turn: TurnView): readonly string[] {
-    const { status, reason, code, durationMs, usage, tree, graph, omitted, isPartial } = turn;
+  /** How the turn ended. */
+  formatEnd(turn: TurnView): readonly string[] {
+    const { status, reason, code, durationMs, messages, usage, tree, graph, omitted, isPartial } = turn;
+    const { thoughtsHint } = this.#options;
+    const isHinted = thoughtsHint !== undefined && (tree !== undefined || graph !== undefined);
+    const calls = messages.reduce((sum, { toolCalls }) => sum + toolCalls.length, 0);
     const parts = [
       durationMs === undefined ? status : `${status} in ${formatDuration(durationMs)}`,
+      ...(calls > 0 ? [plural(calls, "tool call")] : []),
       ...(usage.totalTokens > 0 ? [plural(usage.totalTokens, "token")] : []),
-      ...(tree === undefined && graph === undefined ? [] : ["/tree shows the thoughts"]),
+      ...(isHinted ? [thoughtsHint] : []),
       ...(omitted > 0 ? [`${plural(omitted, "event")} not shown`] : []),
       ...(isPartial ? ["the start was not received"] : []),
     ];
@@ -189,8 +175,18 @@ export class TurnRows {
       ...(status === "error" && why !== "" && !hasErrorOfEnd(turn)
         ? this.#wrap([{ text: `the run failed: ${why}`, style: "red" }])
         : []),
-      paint("dim", cutText(parts.join(", "), width)),
+      paint("dim", cutColumns(parts.join(", "), width)),
     ];
+  }
+
+  formatNotice(text: string): string {
+    return this.#options.paint("dim", cutColumns(text, this.#options.width));
+  }
+
+  /** The sources that the answer cites, below it. */
+  formatSources(turn: TurnView): readonly string[] {
+    const lines = listCitedSources(turn);
+    return lines.length === 0 ? [] : ["", "Sources:", ...lines.flatMap((text) => this.#wrap([{ text }]))];
   }
 
   /** The last rows of text that still grows. */
@@ -238,4 +234,22 @@ function describeState({ status, approval }: ToolCall): string {
     default:
       return "";
   }
+}
+
+/** Formats a value of a table. */
+function formatCell(value: Json): string {
+  if (value === null) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Returns the last rows that fit, below a note about those above. */
+export function keepLastRows(
+  rows: readonly string[],
+  room: number,
+  { width, paint }: TurnRowOptions,
+): readonly string[] {
+  if (rows.length <= room) return rows;
+  if (room < 1) return [];
+  const hidden = rows.length - room + 1;
+  return [paint("dim", cutColumns(`… ${plural(hidden, "line")} above`, width)), ...rows.slice(hidden)];
 }
