@@ -5,9 +5,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { copyJson } from "../protocol/json.ts";
 import { LoomError } from "../protocol/loom-error.ts";
-import { MAX_QUEUED_MESSAGES, type SessionChanges, type Settlement, type SubmitOptions } from "./log.ts";
+import { MAX_QUEUED_MESSAGES, type SessionChanges, type Settlement } from "./log.ts";
 import type { RunLimit } from "./log-limits.ts";
-import type { CommandSubmission } from "./log-tables.ts";
+import type { CommandSubmission, SessionRoom } from "./log-tables.ts";
 import type { OwnerUsage } from "./owner-quota.ts";
 import { fenced, MAX_LIST, sessionExists, sessionIdTaken, unknownSession } from "./rules.ts";
 import type { CommandRow, NewCommand } from "./stored-rows.ts";
@@ -113,11 +113,6 @@ export interface SessionLoad {
   readonly messages: number;
   /** A live run, if there is one. */
   readonly liveRun: string | undefined;
-}
-
-/** How much a session can take; see `SubmitOptions` and `maxPendingCommands`. */
-export interface SessionRoom extends Pick<SubmitOptions, "maxQueued" | "onlyIfIdle"> {
-  readonly maxPending: number;
 }
 
 /** Throws `inbox_full`, `run_live` or `queue_full` if the session has no room for the commands. */

@@ -18,7 +18,6 @@ import type {
   SubmitOptions,
 } from "./log.ts";
 import type { PrunableStore } from "./prune-runs.ts";
-import type { SessionRoom } from "./change-rules.ts";
 import type { CommandRow, NewCommand } from "./stored-rows.ts";
 
 /** A value, or a promise of it: some stores answer at once. */
@@ -58,6 +57,11 @@ export type GrantedLease = Lease & Pick<AcquiredLease, "wasHandedOver">;
 
 /** A session to create, without its records. */
 export type NewSessionOptions = Omit<CreateOptions, "entries">;
+
+/** How much a session can take; see `SubmitOptions` and `maxPendingCommands`. */
+export interface SessionRoom extends Pick<SubmitOptions, "maxQueued" | "onlyIfIdle"> {
+  readonly maxPending: number;
+}
 
 /** A command to submit, with its checks. */
 export interface CommandSubmission extends Pick<SubmitOptions, "owner" | "create" | "runLimit"> {

@@ -2,11 +2,11 @@
  * Grants, renews and ends leases. The clock of the database decides whether a lease has ended; clocks and process IDs of
  * the writers do not matter. An epoch is granted once.
  */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { assertFree } from "../change-rules.ts";
 import type { AcquireOptions, Lease } from "../log.ts";
 import { fenced, unknownSession } from "../rules.ts";
-import { findSession, HEAD, isHeld, type KnownHolders, type LogQuery, type StoredHead } from "./session-rows.ts";
+import { findSession, HEAD, isHeld, type KnownHolders, type StoredHead } from "./session-rows.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $2, lease = $3,
@@ -36,7 +36,7 @@ export function isHandedOver({ lease }: StoredHead, token: string): boolean | un
 
 /** Grants a lease of a locked session. Throws `lease_held`. */
 export async function grantLease(
-  transaction: LogQuery,
+  transaction: SqlRunner,
   sessionId: string,
   head: StoredHead,
   { holder, ttlMs, takeover, token, known }: LeaseRequest,
