@@ -141,6 +141,10 @@ export class MemoryReader implements TableReader {
     return this.#get(sessionId).runs.get(runId);
   }
 
+  listLiveRuns(sessionId: string): readonly RunInfo[] {
+    return listLiveRuns(this.#get(sessionId));
+  }
+
   listRuns(sessionId: string, { limit, after }: PagingOptions = {}): readonly RunInfo[] {
     const newestFirst = [...this.#get(sessionId).runs.values()].toReversed();
     return pageAfter(newestFirst, after, ({ runId }) => runId).slice(0, clampListLimit(limit));

@@ -9,12 +9,12 @@ import {
   assertRunLimit,
   changeMarks,
   mayBeStored,
+  type SessionLoad,
 } from "./change-rules.ts";
 import { measureEntries } from "./entry.ts";
 import { holderOf } from "./holder.ts";
 import type { IndexChanges } from "./index-changes.ts";
 import type {
-  AcquiredLease,
   AcquireOptions,
   Append,
   BlobUsage,
@@ -26,7 +26,7 @@ import type {
   SessionChanges,
 } from "./log.ts";
 import type { RunLimit } from "./log-limits.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "./log-tables.ts";
+import type { CommandSubmission, GrantedLease, LogTables, NewSessionOptions, StoredBatch } from "./log-tables.ts";
 import { MemoryPruner } from "./memory-prune.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import {
@@ -39,7 +39,7 @@ import {
   needsHolder,
 } from "./memory-session.ts";
 import { addUsage, assertQuota, hasQuotas, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
-import { assertSession, inheritValues, LOCAL_OWNER, MAX_SNAPSHOTS, sessionExists, type SessionLoad } from "./rules.ts";
+import { assertSession, inheritValues, LOCAL_OWNER, MAX_SNAPSHOTS, sessionExists } from "./rules.ts";
 import type { CommandRow } from "./stored-rows.ts";
 
 export class MemoryTables implements LogTables {
@@ -135,7 +135,7 @@ export class MemoryTables implements LogTables {
     return sessions.delete(sessionId);
   }
 
-  acquire(sessionId: string, { holder, ttlMs, takeover, create }: Required<AcquireOptions>): AcquiredLease {
+  acquire(sessionId: string, { holder, ttlMs, takeover, create }: Required<AcquireOptions>): GrantedLease {
     const session = create ? this.#open(sessionId) : this.#get(sessionId);
     assertFree(sessionId, holderOf(session, this.#store.now()), takeover);
     const wasHandedOver = session.isHandedOver;
@@ -143,17 +143,7 @@ export class MemoryTables implements LogTables {
     session.epoch++;
     session.holder = holder;
     session.expiresAt = this.#store.now() + ttlMs;
-    const { info } = session;
-    const hasRecords = session.texts.length > 0;
-    const last = hasRecords ? this.reader.read(sessionId, { after: info.lastId - 1 }).records[0] : undefined;
-    return {
-      ...toLease(session),
-      lastTs: hasRecords ? (last?.envelope.ts ?? 0) : info.lastId === 0 ? 0 : info.updatedAt,
-      liveRuns: listLiveRuns(session),
-      todoLists: this.reader.listLandmarks(sessionId, "todo_list"),
-      toolPermissions: this.reader.listLandmarks(sessionId, "tool_permission"),
-      wasHandedOver,
-    };
+    return { ...toLease(session), wasHandedOver };
   }
 
   renew({ sessionId, epoch }: Lease, ttlMs: number): Lease {

@@ -53,6 +53,9 @@ export interface Transaction {
   readonly attempt: number;
 }
 
+/** Runs statements: those of a transaction, or each one alone. */
+export type SqlRunner = Pick<Transaction, "query">;
+
 /** Options of a transaction. */
 export interface TransactionOptions {
   /** A snapshot that does not change, without writes; statements are cancelled after `timeoutMs`. */
@@ -163,7 +166,7 @@ export class PostgresDatabase {
   }
 
   /** Runs single statements that read, outside a transaction. */
-  readonly reader: Pick<Transaction, "query"> = { query: async (sql, values) => this.read(sql, values) };
+  readonly reader: SqlRunner = { query: async (sql, values) => this.read(sql, values) };
 
   /** Runs one statement that reads. Waits up to `waitMs` for a database that is away. */
   async read<T>(

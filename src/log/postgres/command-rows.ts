@@ -1,10 +1,9 @@
 /** Reads and writes the rows of commands. */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { assertRunLimit } from "../change-rules.ts";
 import type { Settlement } from "../log.ts";
 import type { RunLimit } from "../log-limits.ts";
 import type { CommandRow, NewCommand } from "../stored-rows.ts";
-import type { LogQuery } from "./session-rows.ts";
 import { fromColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** Columns of `CommandRow`. */
@@ -28,7 +27,7 @@ const DROP_ACTORS = `DELETE FROM @.actors WHERE actor IN (SELECT actor FROM @.ac
 
 /** Finds commands by their IDs. */
 export async function findCommands(
-  { query }: LogQuery,
+  { query }: SqlRunner,
   session: number,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, CommandRow>> {
@@ -42,7 +41,7 @@ export function readCommand(row: CommandRow): CommandRow {
 }
 
 export async function countPending(
-  { query }: LogQuery,
+  { query }: SqlRunner,
   session: number,
 ): Promise<{ readonly pending: number; readonly messages: number }> {
   const [row] = await query<{ pending: number; messages: number }>(COUNT, [session]);
@@ -53,7 +52,7 @@ export async function countPending(
  * Throws `too_many_runs` if the principal may not have another run; the runs of `fork` do not count. Other transactions
  * that check its limit wait until the end of this one, so this one must have locked or created its session before.
  */
-export async function checkRunLimit({ query }: LogQuery, limit: RunLimit | undefined, fork = 0): Promise<void> {
+export async function checkRunLimit({ query }: SqlRunner, limit: RunLimit | undefined, fork = 0): Promise<void> {
   if (limit === undefined) return;
   const [row] = await query<{ runs: number }>(COUNT_RUNS, [toColumn(limit.actor), fork]);
   assertRunLimit(row?.runs ?? 0, limit);
@@ -65,7 +64,7 @@ export async function dropActors(db: PostgresDatabase): Promise<void> {
 }
 
 export async function insertCommand(
-  { query }: LogQuery,
+  { query }: SqlRunner,
   session: number,
   { commandId, kind, body, actor }: NewCommand,
 ): Promise<CommandRow> {
@@ -76,7 +75,7 @@ export async function insertCommand(
 }
 
 export async function settleCommands(
-  { query }: LogQuery,
+  { query }: SqlRunner,
   session: number,
   settle: readonly Settlement[],
 ): Promise<void> {

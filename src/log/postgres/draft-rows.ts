@@ -2,7 +2,7 @@
  * Drafts: sessions that are written in several transactions and have no ID until they are complete. No reader finds
  * them. A draft that is not written for a while is deleted by the next prune.
  */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { measureEntries } from "../entry.ts";
@@ -18,7 +18,6 @@ import {
   insertSession,
   lockDraft,
   lockSession,
-  type LogQuery,
   type LogTransaction,
   type StoredHead,
 } from "./session-rows.ts";
@@ -91,7 +90,7 @@ async function lockOrigin(
   return origin && { ...origin, title: fromOptionalColumn(origin.title) };
 }
 
-export async function discardDraft(transaction: LogQuery, key: number): Promise<void> {
+export async function discardDraft(transaction: SqlRunner, key: number): Promise<void> {
   if ((await lockDraft(transaction, key)) !== undefined) await deleteRows(transaction, key);
 }
 

@@ -2,15 +2,11 @@
  * Grants, renews and ends leases. The clock of the database decides whether a lease has ended; clocks and process IDs of
  * the writers do not matter. An epoch is granted once.
  */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { assertFree } from "../change-rules.ts";
-import type { AcquiredLease, AcquireOptions, LandmarkKind, Lease } from "../log.ts";
-import { Page } from "../page.ts";
-import { clampListLimit, fenced, unknownSession } from "../rules.ts";
-import type { RunRow } from "../stored-rows.ts";
-import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
-import { readTexts } from "./record-rows.ts";
-import { findSession, HEAD, isHeld, type KnownHolders, type LogQuery, type StoredHead } from "./session-rows.ts";
+import type { AcquireOptions, Lease } from "../log.ts";
+import { fenced, unknownSession } from "../rules.ts";
+import { findSession, HEAD, isHeld, type KnownHolders, type StoredHead } from "./session-rows.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $2, lease = $3,
@@ -27,15 +23,6 @@ const RELEASE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = N
 /** In the column `lease` of a session that its last writer handed over. A lease has a random ID there. */
 const HANDED_OVER = "handed over";
 
-const LIVE = `SELECT ${RUN} FROM @.runs r WHERE r.session = $1 AND r.last_id IS NULL ORDER BY r.first_id`;
-
-const MARKS = (["todo_list", "tool_permission"] satisfies readonly LandmarkKind[])
-  .map(
-    (kind) => `(SELECT ${LANDMARK} FROM @.landmarks l WHERE l.session = $1 AND l.kind = '${kind}'
-  ORDER BY l.event_id DESC LIMIT ${clampListLimit()})`,
-  )
-  .join(" UNION ALL ");
-
 export interface LeaseRequest extends Required<Omit<AcquireOptions, "create">> {
   /** Identifies this request, also when it is repeated. */
   readonly token: string;
@@ -49,18 +36,18 @@ export function isHandedOver({ lease }: StoredHead, token: string): boolean | un
 
 /** Grants a lease of a locked session. Throws `lease_held`. */
 export async function grantLease(
-  transaction: LogQuery,
+  transaction: SqlRunner,
   sessionId: string,
   head: StoredHead,
   { holder, ttlMs, takeover, token, known }: LeaseRequest,
-): Promise<Omit<AcquiredLease, "wasHandedOver">> {
+): Promise<Lease> {
   const isGranted = head.lease === token;
   const isFree = isGranted || !isHeld(head, known);
   assertFree(sessionId, isFree ? undefined : fromColumn(head.holder ?? ""), takeover);
   const [row = head] = isGranted
     ? [head]
     : await transaction.query<StoredHead>(ACQUIRE, [head.key, toColumn(holder), token, ttlMs]);
-  return { ...toLease(sessionId, row), ...(await readWriterState(transaction, sessionId, row)) };
+  return toLease(sessionId, row);
 }
 
 /** Throws `fenced` or `unknown_session`. */
@@ -88,22 +75,4 @@ export async function endLease(
 
 function toLease(sessionId: string, { epoch, incarnation, lastId, expiresAt }: StoredHead): Lease {
   return { sessionId, epoch, incarnation, lastId, expiresAt };
-}
-
-/** Reads what a new writer of the session continues from. */
-async function readWriterState(
-  transaction: LogQuery,
-  sessionId: string,
-  { key, firstId, lastId, updatedAt }: StoredHead,
-): Promise<Omit<AcquiredLease, keyof Lease | "wasHandedOver">> {
-  const liveRuns = (await transaction.query<RunRow>(LIVE, [key])).map(readRun);
-  const found = (await transaction.query<StoredLandmark>(MARKS, [key])).map(readLandmark);
-  const marks = {
-    todoLists: found.filter(({ kind }) => kind === "todo_list"),
-    toolPermissions: found.filter(({ kind }) => kind === "tool_permission"),
-  };
-  if (lastId < firstId) return { lastTs: lastId === 0 ? 0 : updatedAt, liveRuns, ...marks };
-  const texts = await readTexts(transaction, key, lastId - 1, 1);
-  const [last] = new Page(sessionId, lastId - 1, lastId, texts).records;
-  return { lastTs: last?.envelope.ts ?? 0, liveRuns, ...marks };
 }

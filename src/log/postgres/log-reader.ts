@@ -165,6 +165,10 @@ export class LogReader implements TableReader {
     return (await this.#listRuns(sessionId, "AND r.run_id = $2", [toColumn(runId)]))[0];
   }
 
+  async listLiveRuns(sessionId: string): Promise<readonly RunInfo[]> {
+    return this.#listRuns(sessionId, "AND r.last_id IS NULL ORDER BY r.first_id", []);
+  }
+
   async listRuns(sessionId: string, { limit, after }: PagingOptions = {}): Promise<readonly RunInfo[]> {
     const last = after === undefined ? undefined : await this.getRun(sessionId, after);
     if (after !== undefined && last === undefined) throw unknownListCursor(after);

@@ -12,7 +12,6 @@ import { assertEpoch } from "../change-rules.ts";
 import { Feed } from "../feed.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type {
-  AcquiredLease,
   AcquireOptions,
   Append,
   BlobUsage,
@@ -25,7 +24,7 @@ import type {
   SessionChanges,
 } from "../log.ts";
 import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
+import type { CommandSubmission, GrantedLease, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
 import type { PrunableStore } from "../prune-runs.ts";
 import { assertSession, MAX_SNAPSHOTS } from "../rules.ts";
 import { StoreLog } from "../store-log.ts";
@@ -188,7 +187,7 @@ class PostgresTables implements LogTables {
     });
   }
 
-  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<AcquiredLease> {
+  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<GrantedLease> {
     const { create, ...request } = options;
     this.#db.leaseMs = options.ttlMs;
     const token = randomUUID();

@@ -1,5 +1,5 @@
 /** Retention: lists, measures and cuts sessions for `prune-runs.ts`. Only a session that is cut is locked. */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 import { measureEntries } from "../entry.ts";
 import {
@@ -14,7 +14,7 @@ import {
   type SessionCut,
 } from "../prune-runs.ts";
 import { findPosition, insertCarried } from "./record-rows.ts";
-import { lockSession, type LogQuery } from "./session-rows.ts";
+import { lockSession } from "./session-rows.ts";
 
 const MAX_COMMANDS = 2000;
 
@@ -85,7 +85,7 @@ function named({ key, sessionId }: PrunableSession): PrunableSession {
 }
 
 async function cutSession(
-  transaction: LogQuery,
+  transaction: SqlRunner,
   { holder, key, sessionId, firstId, newestRun, lastId, carried }: SessionCut,
 ): Promise<CutOutcome> {
   const { query } = transaction;

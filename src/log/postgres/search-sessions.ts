@@ -3,7 +3,7 @@
  * decided by `search-text.ts`, as in every log. A search reads one part of the index after the other, newest sessions
  * first, and ends after a limited time.
  */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { searchTimedOut } from "../../protocol/search-queue.ts";
 import { matchRecord } from "../conversation-text.ts";
 import type { FoundSession, SearchSessionsOptions } from "../log.ts";
@@ -12,7 +12,7 @@ import { findPartStart, namePart } from "../search-terms.ts";
 import { findSnippet, readQuery, type SearchMatch, type SearchPhrase } from "../search-text.ts";
 import { cutTerm } from "./index-rows.ts";
 import { type RecordRow, takeTexts } from "./record-rows.ts";
-import { describeHead, findSession, HEAD, type LogQuery, type StoredHead } from "./session-rows.ts";
+import { describeHead, findSession, HEAD, type StoredHead } from "./session-rows.ts";
 import { fromColumn, fromOptionalColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** Candidates read at once. */
@@ -79,7 +79,7 @@ export async function searchSessions(
  * `cursor_invalid` if the session is not in the list.
  */
 export async function findListKey(
-  reads: LogQuery,
+  reads: SqlRunner,
   after: string | undefined,
   owner: string | undefined,
 ): Promise<number> {
@@ -90,7 +90,7 @@ export async function findListKey(
 }
 
 interface RunningSearch {
-  readonly reads: LogQuery;
+  readonly reads: SqlRunner;
   readonly phrases: readonly SearchPhrase[];
   readonly owner: string | undefined;
   readonly checkTime: () => void;

@@ -1,6 +1,6 @@
 /** Reads and writes the rows of sessions. */
 import { randomUUID } from "node:crypto";
-import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner, Transaction } from "../../postgres/postgres-database.ts";
 import type { CreateOptions, SessionInfo } from "../log.ts";
 import { measureEntries } from "../entry.ts";
 import { processOf } from "../holder.ts";
@@ -21,9 +21,6 @@ import {
 export interface LogTransaction extends Transaction {
   readonly quota: OwnerQuota;
 }
-
-/** Runs statements of the log. */
-export type LogQuery = Pick<LogTransaction, "query">;
 
 /** A row of `sessions`, with the time at which it was read. */
 export interface StoredHead extends SessionRow {
@@ -56,16 +53,16 @@ const INSERT = `INSERT INTO @.sessions AS s (session_id, incarnation, title, own
   ON CONFLICT (session_id) DO NOTHING RETURNING ${HEAD}`;
 
 /** Reads a session and locks it until the end of the transaction. */
-export async function lockSession({ query }: LogQuery, sessionId: string): Promise<StoredHead | undefined> {
+export async function lockSession({ query }: SqlRunner, sessionId: string): Promise<StoredHead | undefined> {
   return (await query<StoredHead>(`${FIND} FOR UPDATE`, [toColumn(sessionId)]))[0];
 }
 
-export async function lockDraft({ query }: LogQuery, key: number): Promise<StoredHead | undefined> {
+export async function lockDraft({ query }: SqlRunner, key: number): Promise<StoredHead | undefined> {
   return (await query<StoredHead>(FIND_DRAFT, [key]))[0];
 }
 
 /** Reads a session without locking it. */
-export async function findSession({ query }: LogQuery, sessionId: string): Promise<StoredHead | undefined> {
+export async function findSession({ query }: SqlRunner, sessionId: string): Promise<StoredHead | undefined> {
   return (await query<StoredHead>(FIND, [toColumn(sessionId)]))[0];
 }
 
@@ -123,7 +120,7 @@ export async function openSession(
 const TABLES = ["records", "runs", "landmarks", "commands", "snapshots", "texts", "carried"] as const;
 
 /** Deletes a locked session with everything it has. */
-export async function deleteRows({ query }: LogQuery, key: number): Promise<void> {
+export async function deleteRows({ query }: SqlRunner, key: number): Promise<void> {
   for (const table of TABLES) await query(`DELETE FROM @.${table} WHERE session = $1`, [key]);
   await query("DELETE FROM @.sessions WHERE key = $1", [key]);
 }

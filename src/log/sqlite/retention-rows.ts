@@ -6,7 +6,6 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import {
-  type CutOutcome,
   type EndedRun,
   ENDED_RUNS,
   LARGE_SESSIONS,
@@ -16,7 +15,7 @@ import {
   PRUNING_MS,
 } from "../prune-runs.ts";
 import { toCarriedRows } from "./carried-rows.ts";
-import type { StoreOperation } from "./operations.ts";
+import type { WriteOperation } from "./operations.ts";
 import type { StoreRows } from "./store-rows.ts";
 
 /** Pause between the transactions of a long operation, so that other processes can write. */
@@ -63,14 +62,14 @@ export function prepareRetention(db: DatabaseSync): RetentionReads["retention"] 
 
 interface PrunerParts {
   readonly read: <T>(read: (open: RetentionReads) => T) => T;
-  readonly write: <T>(operation: StoreOperation) => Promise<T>;
+  readonly write: WriteOperation;
   readonly now: () => number;
 }
 
 export function createPruner({ read, write, now }: PrunerParts): PrunableStore {
   return {
-    hold: async (holder) => write<boolean>({ do: "hold-pruning", holder, now: now(), expiresAt: now() + PRUNING_MS }),
-    release: async (holder) => write({ do: "hold-pruning", holder, now: now(), expiresAt: 0 }),
+    hold: async (holder) => write({ do: "hold-pruning", holder, now: now(), expiresAt: now() + PRUNING_MS }),
+    release: async (holder) => void (await write({ do: "hold-pruning", holder, now: now(), expiresAt: 0 })),
     measure: async () => {
       for (let sum = 0, afterKey = 0; ; await pause(PAUSE_MS)) {
         const { count, lastKey, bytes } = read(
@@ -93,7 +92,7 @@ export function createPruner({ read, write, now }: PrunerParts): PrunableStore {
       }),
     cut: async ({ carried, ...cut }) => {
       const expiresAt = now() + PRUNING_MS;
-      const outcome = await write<CutOutcome>({ do: "cut", ...cut, carried: toCarriedRows(carried), expiresAt });
+      const outcome = await write({ do: "cut", ...cut, carried: toCarriedRows(carried), expiresAt });
       await pause(PAUSE_MS);
       return outcome;
     },

@@ -14,7 +14,6 @@ import { Feed } from "../feed.ts";
 import { describeHolder } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type {
-  AcquiredLease,
   AcquireOptions,
   Append,
   BlobUsage,
@@ -27,15 +26,21 @@ import type {
   SessionChanges,
 } from "../log.ts";
 import { LOG_LIMITS } from "../log-limits.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
+import type { CommandSubmission, GrantedLease, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
 import type { PrunableStore } from "../prune-runs.ts";
-import { releaseLease } from "../release-lease.ts";
 import { StoreLog } from "../store-log.ts";
 import type { CommandRow } from "../stored-rows.ts";
 import { toCarriedRows } from "./carried-rows.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { type OpenedStore, prepareStore } from "./connection.ts";
-import { isRepeatable, lengthOf, packGroup, type StoreOperation, type WriterData } from "./operations.ts";
+import {
+  isRepeatable,
+  lengthOf,
+  packGroup,
+  type StoreOperation,
+  type WriteOperation,
+  type WriterData,
+} from "./operations.ts";
 import { createPruner, PAUSE_MS } from "./retention-rows.ts";
 import type { SearchQuery } from "./search-thread.ts";
 import { type SqliteLogOptions, STORE_DEFAULTS } from "../store-options.ts";
@@ -119,7 +124,7 @@ class SqliteTables implements LogTables {
     this.monitor = new StoreMonitor({ path, reader: this.#reader, writer: this.#writer, countFeedBytes });
     this.pruner = createPruner({
       read: (read) => this.reader.readRetention(read),
-      write: async (operation) => this.#write(operation),
+      write: this.#write,
       now,
     });
   }
@@ -144,7 +149,7 @@ class SqliteTables implements LogTables {
 
   async createDraft(options: NewSessionOptions): Promise<number> {
     const fresh = { ...options, holder: describeHolder(), carried: toCarriedRows(options.carried) };
-    return this.#write<number>({ ...fresh, do: "create-draft", now: this.#now() });
+    return this.#write({ ...fresh, do: "create-draft", now: this.#now() });
   }
 
   async extendDraft(key: number, _after: number, entries: readonly LogEntry[], changes: IndexChanges): Promise<void> {
@@ -171,26 +176,19 @@ class SqliteTables implements LogTables {
   }
 
   async deleteSession(sessionId: string, epoch: number | undefined): Promise<boolean> {
-    const isKnown = await this.#write<boolean>({ do: "delete", sessionId, epoch });
+    const isKnown = await this.#write({ do: "delete", sessionId, epoch });
     // The session is already gone; its rows are deleted in the background.
     this.#sweepLater();
     return isKnown;
   }
 
-  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<AcquiredLease> {
+  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<GrantedLease> {
     this.#firstSweep ??= setTimeout(() => this.#sweepLater(), FIRST_SWEEP_MS).unref();
-    type Granted = Lease & Pick<AcquiredLease, "wasHandedOver">;
-    const lease = await this.#write<Granted>({ do: "acquire", sessionId, ...options, now: this.#now() });
-    try {
-      return { ...lease, ...this.reader.readWriterState(sessionId) };
-    } catch (error) {
-      await releaseLease({ release: async (granted) => void (await this.release(granted, false)) }, lease);
-      throw error;
-    }
+    return this.#write({ do: "acquire", sessionId, ...options, now: this.#now() });
   }
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
-    return this.#write<Lease>({ do: "renew", sessionId, epoch, ttlMs, now: this.#now() });
+    return this.#write({ do: "renew", sessionId, epoch, ttlMs, now: this.#now() });
   }
 
   async release({ sessionId, epoch }: Lease, handsOver: boolean): Promise<boolean> {
@@ -201,7 +199,7 @@ class SqliteTables implements LogTables {
   async append(batch: Append, changes: IndexChanges | undefined): Promise<StoredBatch> {
     const { sessionId, epoch, expectedLastId, entries, settle } = batch;
     const text = joinTexts(entries);
-    const isOverQuota = await this.#write<true | undefined>({
+    const isOverQuota = await this.#write({
       do: "append",
       sessionId,
       epoch,
@@ -216,7 +214,7 @@ class SqliteTables implements LogTables {
   }
 
   async submit(submission: CommandSubmission): Promise<CommandRow> {
-    return this.#write<CommandRow>({ do: "submit", ...submission, now: this.#now() });
+    return this.#write({ do: "submit", ...submission, now: this.#now() });
   }
 
   async setBlobUsage(sessionId: string, { blobs, bytes }: BlobUsage): Promise<void> {
@@ -228,7 +226,7 @@ class SqliteTables implements LogTables {
   }
 
   async clean(settledBefore: number): Promise<void> {
-    while (await this.#write<boolean>({ do: "drop-commands", before: settledBefore })) await pause(PAUSE_MS);
+    while (await this.#write({ do: "drop-commands", before: settledBefore })) await pause(PAUSE_MS);
     await this.#sweep();
     await this.#write({ do: "scrub" });
   }
@@ -251,13 +249,11 @@ class SqliteTables implements LogTables {
     clearCommitMark(this.#path);
   }
 
-  #write<T>(operation: StoreOperation): Promise<T> {
-    return this.monitor.write<T>(operation);
-  }
+  readonly #write: WriteOperation = (operation) => this.monitor.write(operation);
 
   /** Deletes rows that can no longer be read. */
   async #sweep(): Promise<void> {
-    for (let startedAt = performance.now(); await this.#write<boolean>({ do: "sweep", now: this.#now() });) {
+    for (let startedAt = performance.now(); await this.#write({ do: "sweep", now: this.#now() });) {
       // Other processes poll for the lock of the store, so the pause is as long as the transaction.
       await pause(Math.max(PAUSE_MS, Math.min(performance.now() - startedAt, MAX_PAUSE_MS)));
       startedAt = performance.now();

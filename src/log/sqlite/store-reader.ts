@@ -18,14 +18,12 @@ import {
 } from "../rules.ts";
 import { holderOf, isUnheld } from "../holder.ts";
 import type {
-  AcquiredLease,
   ActiveSession,
   CommandState,
   EncoderSnapshot,
   FoundSession,
   Landmark,
   LandmarkKind,
-  Lease,
   ListActiveSessionsOptions,
   ListBranchesOptions,
   PagingOptions,
@@ -290,20 +288,8 @@ export class StoreReader implements TableReader {
     });
   }
 
-  /** Reads what a new writer of the session continues from. */
-  readWriterState(sessionId: string): Omit<AcquiredLease, keyof Lease | "wasHandedOver"> {
-    return this.#readSession(sessionId, (session, { records, runs, landmarks }) => {
-      const { key, firstId, updatedAt, incarnation } = session;
-      const { id } = records.findLast(session);
-      const liveRuns = runs.listLive(key);
-      const marks = {
-        todoLists: landmarks.list(key, "todo_list", MAX_ID, clampListLimit()),
-        toolPermissions: landmarks.list(key, "tool_permission", MAX_ID, clampListLimit()),
-      };
-      if (id < firstId) return { lastTs: id === 0 ? 0 : updatedAt, liveRuns, ...marks };
-      const [last] = new Page(sessionId, id - 1, id, records.read(key, id - 1, 1, MAX_ID).text, incarnation).records;
-      return { lastTs: last?.envelope.ts ?? 0, liveRuns, ...marks };
-    });
+  listLiveRuns(sessionId: string): readonly RunInfo[] {
+    return this.#readSession(sessionId, ({ key }, { runs }) => runs.listLive(key));
   }
 
   findFoldStart(sessionId: string, id: number): number {
