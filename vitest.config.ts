@@ -48,9 +48,9 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ["test/seed.ts", "test/patience.ts", "test/bundled-threads.ts"],
     reporters: ["default", createThreatTable(), createSlowestFiles(root), createTestBrowser()],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
-    // Threads start faster than processes. Some tests wait, so there are three threads for two cores.
+    // Threads start faster than processes. Many tests wait, so there are four threads for two cores.
     pool: "threads",
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    maxWorkers: availableParallelism() * 2,
     sequence: { sequencer: SlowFilesFirst },
     // A machine that stalls must not block a merge. The reporter names the tests that passed only when repeated.
     retry: process.env["CI"] === undefined ? 0 : 1,

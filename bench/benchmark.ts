@@ -31,6 +31,8 @@ export interface Row {
   readonly peers?: Contestants;
   /** Plain programs with the same result and without checks, such as a loop over the same input. */
   readonly limits?: Contestants;
+  /** Contestants that cannot run on this machine, and why. */
+  readonly missing?: { readonly [name: string]: string };
 }
 
 export interface Contestants {

@@ -26,6 +26,8 @@ export interface ReportedRow {
   readonly sizes: readonly number[];
   /** Ours first. */
   readonly contestants: readonly ReportedContestant[];
+  /** Contestants that could not run on the machine, and why. */
+  readonly missing: { readonly [name: string]: string };
 }
 
 export interface ReportedContestant {
@@ -63,7 +65,7 @@ function reportRow({ benchmark, row, results }: RowResult): ReportedRow {
     ...(exponent === undefined ? {} : { exponent }),
     peakMb: Math.round(peakMb),
   }));
-  return { benchmark, what: row.what, unit: row.unit, sizes: row.sizes, contestants };
+  return { benchmark, what: row.what, unit: row.unit, sizes: row.sizes, contestants, missing: row.missing ?? {} };
 }
 
 export const formatTime = (us: number): string =>
@@ -89,5 +91,6 @@ export function formatRow(result: RowResult): string {
       `${peakMb} MB`.padStart(9),
     ].join(""),
   );
-  return [`  ${describeRow(row)}`, ...lines].join("\n");
+  const missing = Object.entries(row.missing).map(([name, reason]) => `    ${name}: not measured, ${reason}`);
+  return [`  ${describeRow(row)}`, ...lines, ...missing].join("\n");
 }

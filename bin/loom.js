@@ -96,7 +96,7 @@ function printVersion() {
 }
 
 if (Number(process.versions.node.split(".")[0]) >= OLDEST_MAJOR) {
-  if (process.argv[2] === "--version" || process.argv[2] === "-v") printVersion();
+  if (process.argv[2] === "--version" || process.argv[2] === "-V") printVersion();
   else runCommand();
 } else {
   const executable = process.env[RERUN_MARK] ? undefined : findNodePackage();

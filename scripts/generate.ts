@@ -94,7 +94,7 @@ for (const [page, language] of [
 }
 
 // Last, because the operations need all other generated files.
-const { OPERATIONS } = await import("../src/server/endpoints/operations.ts");
+const { OPERATIONS } = await import("../src/server/operations.ts");
 const { describeApi } = await import("../src/server/api/describe-api.ts");
 const { readPackageVersion } = await import("../src/server/read-package-version.ts");
 const api = describeApi(OPERATIONS, { basePath: "", version: readPackageVersion() });

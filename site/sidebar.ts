@@ -112,6 +112,7 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
             guide("add-a-dialect"),
           ],
         },
+        { source: guide("add-a-client-protocol"), title: "Add a client protocol" },
         "docs/control.md",
         { source: guide("check-a-stream"), title: "Check a stream" },
         { source: "spec/README.md", title: "Test vectors" },

@@ -1,4 +1,4 @@
-// `loom backup`, `loom restore` and `loom verify`: while another process writes, with damage of each kind, and killed.
+// `loom store backup`, `loom store restore` and `loom store verify`: while another process writes, with damage of each kind, and killed.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -78,7 +78,7 @@ async function readSession(store: string, session: string): Promise<string> {
 
 it("restores sessions, files, tokens and documents byte by byte", async () => {
   const backup = nameBackup();
-  const made = await loom(["backup", backup, ...data.options], { isChild: true });
+  const made = await loom(["store", "backup", backup, ...data.options], { isChild: true });
   expect([made.code, made.err]).toEqual([0, ""]);
   expect(made.out).toMatch(
     /: \d+ files, \d+ bytes, 2 sessions, \d+ records, 1 uploaded file, 1 token, 1 document; nothing is damaged\n$/,
@@ -92,10 +92,10 @@ it("restores sessions, files, tokens and documents byte by byte", async () => {
   ]);
   if (process.platform !== "win32")
     for (const name of readdirSync(backup)) expect(statSync(join(backup, name)).mode & 0o077, name).toBe(0);
-  expect((await loom(["verify", backup])).code).toBe(0);
+  expect((await loom(["store", "verify", backup])).code).toBe(0);
 
   const target = nameData();
-  const restored = await loom(["restore", backup, ...target.options, "--json"]);
+  const restored = await loom(["store", "restore", backup, ...target.options, "--json"]);
   expect(restored.code).toBe(0);
   expect(JSON.parse(restored.out)).toMatchObject({ sessions: 2, blobs: 1, tokens: 1, documents: 1, damaged: [] });
   for (const session of ["a", "b"])
@@ -117,14 +117,14 @@ it("restores sessions, files, tokens and documents byte by byte", async () => {
 
 it("restores nothing if the store is too old", async () => {
   const backup = nameBackup();
-  expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
+  expect((await loom(["store", "backup", backup, ...data.options])).code).toBe(0);
   const store = new DatabaseSync(join(backup, "store.db"));
   store.exec("PRAGMA user_version = 1");
   store.close();
   rmSync(join(backup, MANIFEST));
   await writeManifest(backup);
   const target = nameData();
-  const refused = await loom(["restore", backup, ...target.options]);
+  const refused = await loom(["store", "restore", backup, ...target.options]);
   expect(refused.code).not.toBe(0);
   expect(refused.err).toContain("8bf344a2");
   expect(readdirSync(dirname(target.store)).toSorted()).toEqual(["loom.db-restoring", "loom.db.unfinished"]);
@@ -136,12 +136,12 @@ it("backs up a consistent state while another process writes", async () => {
   const child = startChild("write-child.ts", [busy.store, "a,b,c", "1000000", "5"]);
   await child.next("ack");
   const backup = nameBackup();
-  const made = await loom(["backup", backup, ...busy.options, "--json"]);
+  const made = await loom(["store", "backup", backup, ...busy.options, "--json"]);
   child.process.kill("SIGKILL");
   await child.ended;
   expect(made.code).toBe(0);
   const target = nameData();
-  expect((await loom(["restore", backup, ...target.options])).code).toBe(0);
+  expect((await loom(["store", "restore", backup, ...target.options])).code).toBe(0);
   const log = await openSqliteLog(target.store);
   for (const { sessionId } of await log.listSessions()) await verifyKnownRecords(log, sessionId);
   await log.close();
@@ -149,7 +149,11 @@ it("backs up a consistent state while another process writes", async () => {
 
 it("refuses a database, without its password", async () => {
   const options = { env: { LOOM_STORE: "postgres://me:secret@db.example.com/loom" } };
-  for (const args of [["backup", nameBackup()], ["restore", nameBackup()], ["verify"]]) {
+  for (const args of [
+    ["store", "backup", nameBackup()],
+    ["store", "restore", nameBackup()],
+    ["store", "verify"],
+  ]) {
     const { code, err } = await loom(args, options);
     expect([code, err]).toEqual([2, expect.stringContaining("postgres://db.example.com/loom is a database")]);
     expect(err).toContain("see the guide Operate PostgreSQL");
@@ -162,11 +166,14 @@ it("refuses to overwrite anything, and folders without a backup", async () => {
   mkdirSync(backup);
   const missing = nameData();
   const cases: readonly (readonly [readonly string[], string])[] = [
-    [["backup", backup, ...data.options], `\`${backup}\` exists already`],
-    [["backup", nameBackup(), ...missing.options], `there is no store \`${missing.store}\``],
-    [["verify", ...missing.options], `there is no store \`${missing.store}\``],
-    [["restore", backup, ...missing.options], `\`${backup}\` is not a complete backup: it has no manifest.json`],
-    [["restore"], "`loom restore` needs FOLDER"],
+    [["store", "backup", backup, ...data.options], `\`${backup}\` exists already`],
+    [["store", "backup", nameBackup(), ...missing.options], `there is no store \`${missing.store}\``],
+    [["store", "verify", ...missing.options], `there is no store \`${missing.store}\``],
+    [
+      ["store", "restore", backup, ...missing.options],
+      `\`${backup}\` is not a complete backup: it has no manifest.json`,
+    ],
+    [["store", "restore"], "`loom store restore` needs FOLDER"],
   ];
   for (const [args, message] of cases) {
     const { code, out, err } = await loom(args);
@@ -174,19 +181,19 @@ it("refuses to overwrite anything, and folders without a backup", async () => {
     expect(err).toContain(message);
   }
   rmSync(backup, { recursive: true });
-  expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
-  const again = await loom(["restore", backup, ...data.options]);
+  expect((await loom(["store", "backup", backup, ...data.options])).code).toBe(0);
+  const again = await loom(["store", "restore", backup, ...data.options]);
   expect([again.code, again.err]).toEqual([2, expect.stringContaining("exists already")]);
 });
 
 it("refuses to restore next to the log of an earlier database", async () => {
   const backup = nameBackup();
-  expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
+  expect((await loom(["store", "backup", backup, ...data.options])).code).toBe(0);
   const target = nameData();
   mkdirSync(dirname(target.store), { recursive: true });
   for (const left of [`${target.store}-wal`, `${target.store}-auth-shm`, `${target.kb}-journal`]) {
     writeFileSync(left, "");
-    const { code, err } = await loom(["restore", backup, ...target.options]);
+    const { code, err } = await loom(["store", "restore", backup, ...target.options]);
     expect([code, err]).toEqual([2, expect.stringContaining(`\`${left}\` exists already`)]);
     expect(readdirSync(dirname(target.store))).toEqual([basename(left)]);
     rmSync(left);
@@ -213,14 +220,14 @@ it("names each damaged part of the data", async () => {
   );
   writeFileSync(join(`${hurt.store}-blobs`, session, blobId, "bytes"), "a fil3");
   writeFileSync(`${hurt.store}-auth`, "This is not a database.".repeat(100));
-  const { code, out } = await loom(["verify", ...hurt.options]);
+  const { code, out } = await loom(["store", "verify", ...hurt.options]);
   expect(code).toBe(1);
   expect(out).toContain('damaged: session "a": ');
   expect(out).toContain('damaged: session "b": ');
   expect(out).toContain(`damaged: file ${blobId} of session "a": its bytes are damaged`);
   expect(out).toContain("damaged: credentials: ");
   expect(out).toMatch(/; 5 damaged\n$/);
-  const { out: json } = await loom(["verify", ...hurt.options, "--json"]);
+  const { out: json } = await loom(["store", "verify", ...hurt.options, "--json"]);
   for (const text of [out, json]) expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202E]/u);
   expect((JSON.parse(json) as { readonly damaged: readonly string[] }).damaged.join("")).toContain(HOSTILE);
 });
@@ -239,7 +246,7 @@ it("names files with a damaged description, not files that are deleted meanwhile
     writeFileSync(meta, damage);
     expect(await findBlobFault(found, "a"), damage).toBe("meta.json is damaged");
   }
-  const { code, out } = await loom(["verify", ...hurt.options]);
+  const { code, out } = await loom(["store", "verify", ...hurt.options]);
   expect([code, out]).toEqual([1, expect.stringContaining(`file ${blobId} of session "a": meta.json is damaged`)]);
   writeFileSync(meta, text);
   rmSync(join(found.path, "bytes"));
@@ -263,11 +270,11 @@ it("checks the whole knowledge base, also a large one", async () => {
     rootpage: number;
   };
   db.close();
-  expect((await loom(["verify", ...hurt.options])).code).toBe(0);
+  expect((await loom(["store", "verify", ...hurt.options])).code).toBe(0);
   const file = openSync(hurt.kb, "r+");
   writeSync(file, Buffer.alloc(4096), 0, 4096, (rootpage - 1) * 4096);
   closeSync(file);
-  const { code, out } = await loom(["verify", ...hurt.options]);
+  const { code, out } = await loom(["store", "verify", ...hurt.options]);
   expect([code, out]).toEqual([1, expect.stringContaining("damaged: knowledge: ")]);
 });
 
@@ -275,7 +282,7 @@ it("names a file that is not a knowledge base, and leaves nothing", async () => 
   const backup = nameBackup();
   const kb = join(folder, "not-a-base.db");
   writeFileSync(kb, "text");
-  const { code, err } = await loom(["backup", backup, "--store", data.store, "--kb", kb]);
+  const { code, err } = await loom(["store", "backup", backup, "--store", data.store, "--kb", kb]);
   expect([code, err]).toEqual([2, expect.stringMatching(/^loom: The knowledge base .*--kb FILE.*LOOM_KB/)]);
   expect(err).not.toContain("--store");
   expect(readdirSync(folder).filter((name) => name.startsWith(basename(backup)))).toEqual([]);
@@ -283,14 +290,14 @@ it("names a file that is not a knowledge base, and leaves nothing", async () => 
 
 it("names each changed file of a backup, and restores nothing from it", async () => {
   const backup = nameBackup();
-  expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
+  expect((await loom(["store", "backup", backup, ...data.options])).code).toBe(0);
   writeFileSync(join(backup, "knowledge.db"), "x");
   rmSync(join(backup, "credentials.db"));
   writeFileSync(join(backup, "more"), "");
   const target = nameData();
   for (const args of [
-    ["verify", backup],
-    ["restore", backup, ...target.options],
+    ["store", "verify", backup],
+    ["store", "restore", backup, ...target.options],
   ]) {
     const { code, out } = await loom([...args, "--json"]);
     expect(code).toBe(1);
@@ -303,29 +310,29 @@ it("names each changed file of a backup, and restores nothing from it", async ()
   expect(existsSync(dirname(target.store))).toBe(false);
   const outside = readFileSync(join(backup, "manifest.json"), "utf8").replace("store.db", "../store.db");
   writeFileSync(join(backup, "manifest.json"), outside);
-  expect((await loom(["verify", backup])).err).toContain("is damaged");
+  expect((await loom(["store", "verify", backup])).err).toContain("is damaged");
 });
 
 it("leaves a complete result or none when it is killed, and can be repeated", async () => {
   const whole = nameBackup();
-  expect((await loom(["backup", whole, ...data.options])).code).toBe(0);
+  expect((await loom(["store", "backup", whole, ...data.options])).code).toBe(0);
   for (const wait of KILL_AFTER_MS) {
     const backup = nameBackup();
-    await kill(["backup", backup, ...data.options], wait);
-    if (existsSync(backup)) expect((await loom(["verify", backup])).code).toBe(0);
+    await kill(["store", "backup", backup, ...data.options], wait);
+    if (existsSync(backup)) expect((await loom(["store", "verify", backup])).code).toBe(0);
     const target = nameData();
-    await kill(["restore", whole, ...target.options], wait);
-    if (!existsSync(target.store)) expect((await loom(["restore", whole, ...target.options])).code).toBe(0);
-    expect((await loom(["verify", ...target.options])).code).toBe(0);
+    await kill(["store", "restore", whole, ...target.options], wait);
+    if (!existsSync(target.store)) expect((await loom(["store", "restore", whole, ...target.options])).code).toBe(0);
+    expect((await loom(["store", "verify", ...target.options])).code).toBe(0);
     expect(await readSession(target.store, "a")).toBe(await readSession(data.store, "a"));
   }
 });
 
 it("deletes nothing when an interrupted restore is repeated", async () => {
   const [backup, other] = [nameBackup(), nameBackup()];
-  for (const name of [backup, other]) expect((await loom(["backup", name, ...data.options])).code).toBe(0);
+  for (const name of [backup, other]) expect((await loom(["store", "backup", name, ...data.options])).code).toBe(0);
   const target = nameData();
-  expect((await loom(["restore", backup, ...target.options])).code).toBe(0);
+  expect((await loom(["store", "restore", backup, ...target.options])).code).toBe(0);
   // As if it had been interrupted before the store appeared, and the files had changed since.
   rmSync(target.store);
   const kept = join(`${target.store}-blobs`, "kept");
@@ -337,9 +344,9 @@ it("deletes nothing when an interrupted restore is repeated", async () => {
       .update(readFileSync(join(other, "manifest.json")))
       .digest("hex"),
   );
-  const refused = await loom(["restore", backup, ...target.options]);
+  const refused = await loom(["store", "restore", backup, ...target.options]);
   expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("exists already")]);
-  expect((await loom(["restore", other, ...target.options])).code).toBe(0);
+  expect((await loom(["store", "restore", other, ...target.options])).code).toBe(0);
   expect([existsSync(kept), existsSync(marker)]).toEqual([true, false]);
   expect(await readSession(target.store, "a")).toBe(await readSession(data.store, "a"));
 });

@@ -94,7 +94,7 @@ const countEntered = (chat: TerminalChat): number => chat.raw().split("\u001B[?2
 
 describe.skipIf(!hasTerminal)("on a terminal", () => {
   test("sends, streams, asks for approval, and continues after a kill", { timeout: 120_000 }, async () => {
-    const chat = startOnTerminal(["--no-kb", "--workspace", workspace]);
+    const chat = startOnTerminal(["--kb", "none", "--workspace", workspace]);
     await waitFor(chat, "new session");
     // A paste with line breaks is not sent.
     chat.type("\u001B[200~What is 6*7?\rAnd 5+8?\u001B[201~");
@@ -104,6 +104,13 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     await waitFor(chat, "completed in");
     expect(chat.shown()).toContain("6*7 = 42");
 
+    // Ctrl-C twice cancels the run that asks, and the next run asks again. Escape clears the answer.
+    chat.type("Write bye to cancelled.txt\r");
+    await waitFor(chat, "[y]es, [n]o, [a]lways");
+    chat.type("y\u001B[27u\u0003");
+    await waitFor(chat, "again to cancel the run, or answer");
+    chat.type("\u0003");
+    await waitFor(chat, "cancelled in");
     chat.type("Write hello to greeting.txt\r");
     await waitFor(chat, "[y]es, [n]o, [a]lways");
     expect(existsSync(join(workspace, "greeting.txt"))).toBe(false);
@@ -111,7 +118,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     await chat.ended;
 
     // What is typed ahead does not answer a question that is not shown yet.
-    const second = startOnTerminal(["--no-kb", "--workspace", workspace, "--continue"], { typedAhead: "yes\r" });
+    const second = startOnTerminal(["--kb", "none", "--workspace", workspace, "--continue"], { typedAhead: "yes\r" });
     await waitFor(second, "[y]es, [n]o, [a]lways");
     expect(second.shown()).toContain("6*7 = 42");
     expect(second.shown()).not.toContain("new session");
@@ -133,7 +140,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     // The history of the first process, then a clean end.
     second.type("\u0003");
     await waitFor(second, "again to leave");
-    second.type("\u001B[A\u001B[A");
+    second.type("\u001B[A\u001B[A\u001B[A");
     await waitFor(second, "And 5+8?");
     second.type("\u0003\u0003");
     await waitFor(second, "EXIT 0");
@@ -144,7 +151,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
   });
 
   test.runIf(LONG)("prompts for every line in plain mode", { timeout: 60_000 }, async () => {
-    const chat = startOnTerminal(["--plain", "--no-kb", "--no-history"]);
+    const chat = startOnTerminal(["--plain", "--kb", "none", "--no-history"]);
     await waitFor(chat, "you: ");
     chat.type("What is 6*7?\n");
     await vi.waitFor(() => expect(chat.shown()).toMatch(/6\*7 = 42\..*completed in .*\s+you: $/s), 30_000);
@@ -160,7 +167,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     "sends what was typed ahead, and restores the terminal on SIGTERM",
     { timeout: 60_000 },
     async () => {
-      const chat = startOnTerminal(["--no-kb", "--no-history"], { typedAhead: "What is 6*7?\rWhat is 2*3?\r" });
+      const chat = startOnTerminal(["--kb", "none", "--no-history"], { typedAhead: "What is 6*7?\rWhat is 2*3?\r" });
       await waitFor(chat, "2*3 = 6");
       expect(chat.shown()).not.toContain("another process");
       // A message belongs to the session that the command before it opens.
@@ -185,7 +192,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     "is suspended by Ctrl-Z until `fg`, and goes on if the shell has no jobs",
     { timeout: 60_000 },
     async () => {
-      const chat = startOnTerminal(["--no-kb", "--no-history"], { hasJobs: true });
+      const chat = startOnTerminal(["--kb", "none", "--no-history"], { hasJobs: true });
       await waitFor(chat, "new session");
       chat.type("What is 6*7?");
       await waitFor(chat, "6*7?");
@@ -201,7 +208,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
       await waitFor(chat, "EXIT 0");
       await chat.ended;
 
-      const without = startOnTerminal(["--no-kb", "--no-history"]);
+      const without = startOnTerminal(["--kb", "none", "--no-history"]);
       await waitFor(without, "new session");
       without.type("\u001A\u001A");
       await vi.waitFor(() => expect(countEntered(without)).toBe(2), 30_000);
@@ -264,7 +271,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
 describe("in plain mode", () => {
   const env = { LOOM_STORE: join(folder, "plain.db"), XDG_DATA_HOME: data };
   const chat = (input: string, ...args: readonly string[]) =>
-    loom(["chat", "--no-kb", "--workspace", workspace, ...args], { env, input });
+    loom(["chat", "--kb", "none", "--workspace", workspace, ...args], { env, input });
 
   test.runIf(LONG)("writes only lines, executes commands, and continues a run that waits", async () => {
     const file = join(folder, "chat-export.ndjson");
@@ -303,14 +310,14 @@ describe("in plain mode", () => {
     const waiting = await chat("Write hi to plain.txt\n");
     expect(waiting.code).toBe(3);
     const [, sessionId = ""] = /continue with: loom chat (\w+)/.exec(waiting.out) ?? [];
-    expect(waiting.out).toContain(`loom chat ${sessionId} --no-kb --workspace ${workspace}\n`);
+    expect(waiting.out).toContain(`loom chat ${sessionId} --kb none --workspace ${workspace}\n`);
     // Without its tools, the run keeps waiting, and the command says what is missing.
-    const lacking = await loom(["chat", "--no-kb", sessionId], { env, input: "" });
+    const lacking = await loom(["chat", "--kb", "none", sessionId], { env, input: "" });
     expect([lacking.code, lacking.out.trim().split("\n").slice(-2)]).toEqual([
       3,
       [
         "the run waits: it needs tools that are not available here: write_file",
-        `the run is left waiting; continue with: loom chat ${sessionId} --no-kb --workspace DIR`,
+        `the run is left waiting; continue with: loom chat ${sessionId} --kb none --workspace DIR`,
       ],
     ]);
     const answered = await chat("n not now\n", sessionId);
@@ -365,7 +372,7 @@ describe("in plain mode", () => {
     const other = await openSession(log, "left");
     const { runId } = await other.startRun({ message: "Hello", agent: "dice" });
     const notes: string[] = [];
-    const parsed = parseCommand(CHAT, ["--no-kb"]);
+    const parsed = parseCommand(CHAT, ["--kb", "none"]);
     // Not available in a worker thread.
     using _ = vi.spyOn(process, "umask").mockReturnValue(0o077);
     const backend = await openLocalBackend(parsed, env.LOOM_STORE, (text) => notes.push(text));

@@ -113,7 +113,12 @@ it("checks the rest when the store is a URL of another kind", async () => {
 it("rejects a store in memory, as the commands that maintain stores do", async () => {
   const message = expect.stringContaining("a store in memory would be lost") as string;
   expect((await diagnose({ LOOM_STORE: ":memory:" })).find("store")).toMatchObject([{ status: "failed", message }]);
-  for (const args of [["store", "migrate"], ["store", "status"], ["restore", folder], ["verify"]])
+  for (const args of [
+    ["store", "migrate"],
+    ["store", "status"],
+    ["store", "restore", folder],
+    ["store", "verify"],
+  ])
     expect(await loom([...args, "--store", ":memory:"])).toMatchObject({ code: 2, err: message });
 });
 

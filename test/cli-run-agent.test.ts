@@ -146,7 +146,7 @@ describe("loom run", () => {
     const env = { ...locate(server.url), [key]: server.key, LOOM_STORE: store, NO_COLOR: "1" };
     const shown = await loom(["run", "--model", model, "6*7?"], { env, isTerminal: true });
     expect([shown.code, shown.out]).toEqual([0, "42\n"]);
-    expect(stripVTControlCharacters(shown.err)).toContain("Six times seven.\n");
+    expect(stripVTControlCharacters(shown.err)).toContain("Six times seven.");
     if (model.includes("deepseek")) return;
     const off = await loom(["run", "--model", model, "--reasoning", "off", "6*7?"], { env, isTerminal: true });
     expect(off.out).toBe("42\n");
@@ -244,7 +244,7 @@ describe("loom run", () => {
     const resumed = await run(context, ...args, "--resume", "--approve", "always");
     expect([resumed.code, resumed.err]).toEqual([
       0,
-      expect.stringMatching(/^1 queued message ran after it; .+\n  loom replay s --speed max\n$/m),
+      expect.stringMatching(/^1 queued message ran after it; .+\n  loom show s\n$/m),
     ]);
     expect(readFileSync(join(workspace, file), "utf8")).toBe("hello");
   });
@@ -268,10 +268,10 @@ describe("loom run", () => {
     expect(readFileSync(join(workspace, "later.txt"), "utf8")).toBe("hello");
   });
 
-  test("prints the reply of a run that reached --max-iterations", async () => {
+  test("prints the reply of a run that reached its iterations", async () => {
     const calls = [{ name: "calculator", input: { expression: "6*7" } }];
     const context = await startScripted([{ text: "Let me check.", calls }, { calls }, { calls }]);
-    const { code, out } = await run(context, "--max-iterations", "2", "6*7?");
+    const { code, out } = await run(context, "--set", "react.iterations=2", "6*7?");
     expect([code, out]).toEqual([0, "Let me check.\nI reached my limit of 2 rounds without an answer.\n"]);
   });
 

@@ -69,32 +69,19 @@ export async function loom(args: readonly string[], options: RunOptions = {}): P
 }
 
 /** Commands that only read and print, and those that also read the environment. */
-const PRINTING: ReadonlySet<string | undefined> = new Set([
-  "check",
-  "convert",
-  "schema",
-  "demo",
-  "help",
-  "--help",
-  "-h",
-]);
+const PRINTING: ReadonlySet<string | undefined> = new Set(["check", "convert", "help", "--help", "-h"]);
 const STORING: ReadonlySet<string | undefined> = new Set([
   "run",
   "kb",
   "token",
-  "owner",
-  "backup",
-  "restore",
-  "verify",
   "store",
   "sessions",
-  "tail",
-  "replay",
+  "show",
   "ingest",
-  "runs",
   "cancel",
   "approve",
   "chat",
+  "completion",
 ]);
 
 /** Commands with relative paths need a process whose current folder is `folder`. */

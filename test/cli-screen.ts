@@ -1,12 +1,18 @@
-/** A `RunScreen` on captured streams, for tests of the terminal output. */
+/** A `SessionScreen` on captured streams, for tests of the terminal output. */
 import { Readable, Writable } from "node:stream";
-import { stripVTControlCharacters } from "node:util";
-import { RunScreen } from "../src/cli/run/run-screen.ts";
+import { SessionScreen, type SessionScreenOptions } from "../src/cli/screen/session-screen.ts";
 import { createTerminal } from "../src/cli/terminal.ts";
 import type { AnyEvent } from "../src/protocol/index.ts";
+import { TestTerminal } from "./test-terminal.ts";
 
-/** Captures both streams, together in order and separately. */
-export function createScreen({ out, err }: { readonly out?: number; readonly err?: number }) {
+interface CapturedStreams extends SessionScreenOptions {
+  /** Columns of standard output and standard error, if they are terminals. */
+  readonly out?: number;
+  readonly err?: number;
+}
+
+/** Captures both streams, together in order and separately. `shown` are the rows that a user sees in the end. */
+export function createScreen({ out, err, ...options }: CapturedStreams) {
   const written = { all: "", out: "", err: "" };
   const open = (name: "out" | "err", columns: number | undefined) => {
     const sink = new Writable({
@@ -17,23 +23,24 @@ export function createScreen({ out, err }: { readonly out?: number; readonly err
         done();
       },
     });
-    return Object.assign(sink, { isTTY: columns !== undefined, columns }) as unknown as NodeJS.WriteStream;
+    return Object.assign(sink, { isTTY: columns !== undefined, columns, rows: 24 }) as unknown as NodeJS.WriteStream;
   };
   const stdin = Readable.from([]) as unknown as NodeJS.ReadStream;
-  return { written, screen: new RunScreen(createTerminal(stdin, open("out", out), open("err", err))) };
+  const terminal = createTerminal(stdin, open("out", out), open("err", err));
+  const shown = (): readonly string[] => {
+    const emulated = new TestTerminal(out ?? err ?? 80, 24);
+    emulated.write(written.all);
+    return emulated.shown;
+  };
+  return { written, shown, screen: new SessionScreen(terminal, options) };
 }
 
 export async function show(
-  screen: RunScreen,
+  screen: SessionScreen,
   ...events: readonly (AnyEvent & { readonly at?: string })[]
 ): Promise<void> {
   for (const { at, ...event } of events) {
     const envelope = { session_id: "s", run_id: "r", event_id: 9, ts: 0, ...(at === undefined ? {} : { node_id: at }) };
     await screen.show({ envelope, event });
   }
-}
-
-/** Lines that stay visible, without progress lines that were erased. */
-export function readVisibleLines(written: string): readonly string[] {
-  return stripVTControlCharacters(written.replaceAll(/[^\n]*\r\p{Cc}\[K/gu, "")).split("\n");
 }

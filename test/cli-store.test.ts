@@ -151,9 +151,9 @@ it("does not report a store that cannot be read as missing", async () => {
     ["store", "status"],
     ["store", "renew"],
     ["store", "copy", "--from", file, "--to", nameFile()],
-    ["verify"],
-    ["backup", `${file}-copy`],
-    ["owner", "erase", "ann", "--yes"],
+    ["store", "verify"],
+    ["store", "backup", `${file}-copy`],
+    ["sessions", "delete", "--owner", "ann", "--yes"],
     ["kb", "list", "--kb", file],
     ["doctor"],
   ]) {

@@ -41,7 +41,7 @@ describe("loom token", () => {
   it("prints a token once and stores only its hash", async () => {
     const { store, file, run } = newStore();
     const options = ["--owner", "team", "--scopes", "run,read", "--expires", "30d", "--agents", "react,tot"];
-    const limits = ["--tools", "write_file=deny, *=ask", "--max-runs", "2", "--tokens-per-day", "1000"];
+    const limits = ["--tools", "write_file=deny, *=ask", "--limits", "max-runs=2,tokens-per-day=1000"];
     const { code, out, err } = await run("create", "ci", ...options, ...limits);
     expect(code).toBe(0);
     expect(out).toMatch(/^\S+\n$/);

@@ -1,4 +1,4 @@
-/** `loom check`, `loom convert` and `loom schema` on valid input. Errors are in cli-faults.test.ts. */
+/** `loom check`, `loom convert` and `loom check --schema` on valid input. Errors are in cli-faults.test.ts. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -394,15 +394,15 @@ describe.concurrent("loom convert", () => {
   });
 });
 
-describe.concurrent("loom schema", () => {
+describe.concurrent("loom check --schema", () => {
   const ajv = new Ajv2020({ strict: false });
 
   test.each(DIALECT_NAMES)("prints the schema of %s and of each of its types", async (dialect) => {
     const types = Object.keys(dialectSchemas(DIALECTS[dialect]));
     const type = types.at(-1) ?? "";
     const [whole, single] = await Promise.all([
-      loom(["schema", "--dialect", dialect]),
-      loom(["schema", type, "--dialect", dialect]),
+      loom(["check", "--schema", "--dialect", dialect]),
+      loom(["check", "--schema", type, "--dialect", dialect]),
     ]);
     expect(whole).toMatchObject({ code: 0, err: "" });
     expect(single).toMatchObject({ code: 0, err: "" });
@@ -415,9 +415,9 @@ describe.concurrent("loom schema", () => {
 
   test("prints the loom dialect by default", async () => {
     const [all, told, chunk] = await Promise.all([
-      loom(["schema"]),
-      loom(["schema", "--dialect", "loom"]),
-      loom(["schema", "message_chunk"]),
+      loom(["check", "--schema"]),
+      loom(["check", "--schema", "--dialect", "loom"]),
+      loom(["check", "--schema", "message_chunk"]),
     ]);
     expect(all).toEqual(told);
     const accepts = ajv.compile(JSON.parse(chunk.out) as object);

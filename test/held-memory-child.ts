@@ -42,7 +42,7 @@ const entryOf = (session: string, id: number, kind: TextKind) =>
 /** Pages that readers have parsed and split. */
 async function measureFeed(kind: TextKind, sessions: number): Promise<void> {
   const before = await measureHeap();
-  const feed = new Feed(MAX_SESSION_BYTES);
+  const feed = new Feed({ maxFeedBytes: MAX_SESSION_BYTES });
   for (let n = 0; n < sessions; n++) {
     const session = `session-${n}`;
     feed.watch(session, () => undefined);

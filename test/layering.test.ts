@@ -41,6 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const serverMayImport: Readonly<Record<string, readonly string[]>> = {
   sockets: ["http", "api", "commands", "streams", "auth", "guard"],
   http: ["api", "auth", "guard"],
+  clients: ["endpoints", "api", "commands", "streams", "blobs", "auth", "guard"],
   endpoints: ["api", "ingest", "commands", "streams", "blobs", "auth", "guard"],
   api: ["commands", "streams", "runs", "blobs", "auth", "guard"],
   commands: ["runs", "blobs", "auth", "guard"],
@@ -307,7 +308,8 @@ describe("layering", () => {
     ["server-arrow", "src/server/api/operation.ts", `import type { getBlob } from "../endpoints/blobs.ts";`],
     ["server-arrow", "src/server/guard/create-guard.ts", `export { SCOPES } from "../auth/scopes.ts";`],
     ["server-arrow", "src/server/auth/limits/rates.ts", `type Core = import("../../api/server-core.ts").ServerCore;`],
-    ["server-arrow", "src/server/http/create-app.ts", `import { OPERATIONS } from "../endpoints/operations.ts";`],
+    ["server-arrow", "src/server/http/create-app.ts", `import { OPERATIONS } from "../operations.ts";`],
+    ["server-arrow", "src/server/endpoints/runs.ts", `import { sendPart } from "../clients/ai-sdk/send-part.ts";`],
     ["server-arrow", "src/server/sockets/peer.ts", `import type { LoomHandler } from "../loom-handler.ts";`],
     ["node-module", "src/framing/ndjson.ts", `import { readFile } from "node:fs/promises";`],
     ["node-module", "src/client/client.ts", `import fs from "fs";`],
@@ -364,7 +366,7 @@ describe("layering", () => {
     ["the state of the device", "src/client/a.ts", `addEventListener("offline", () => undefined);`],
     ["the offline model in tests", "src/agents/a.test.ts", `import { OfflineModel } from "../models/index.ts";`],
     ["imports from a lower folder of the server", "src/server/http/a.ts", `import { b } from "../auth/jwt/b.ts";`],
-    ["imports of the server's own files", "src/server/loom-handler.ts", `import "./endpoints/operations.ts";`],
+    ["imports of the server's own files", "src/server/loom-handler.ts", `import "./endpoints/runs.ts";`],
     ["tests of the server", "src/server/guard/a.test.ts", `import { b } from "../endpoints/b.ts";`],
     ["imports of the CLI", "src/cli/main.ts", `import "../server/server.ts"; import "../client/client.ts";`],
   ];

@@ -152,7 +152,7 @@ describe.each(OLD_COMMITS)("the files of a server of commit %s", (commit) => {
     const [place, target] = [join(folder, `${commit}-backup`), join(folder, `${commit}-restored`)];
     const expected = writeOldFiles(place, "backup", commit);
     const options = ["--store", join(target, "loom.db"), "--kb", join(target, "kb.db")];
-    const restored = await loom(["restore", join(place, "backup"), ...options, "--json"]);
+    const restored = await loom(["store", "restore", join(place, "backup"), ...options, "--json"]);
     expect(JSON.parse(restored.out)).toMatchObject({ sessions: 12, blobs: 1, tokens: 2, documents: 2, damaged: [] });
     const parts = await openFiles(target);
     await expectNothingLost(parts, expected, true);

@@ -8,7 +8,7 @@ import { dropUndefined } from "../src/protocol/drop-undefined.ts";
 import { readText } from "../src/dialects/frame-traits.ts";
 import { DIALECTS } from "../src/dialects/index.ts";
 import { titleOf } from "../src/dialects/lumine/error-texts.ts";
-import { imageOf } from "../src/dialects/lumine/image-of.ts";
+import { imageOf } from "../src/dialects/lumine/encode.ts";
 import { writeMarkdownTable } from "../src/dialects/lumine/write-markdown-table.ts";
 import { readErrorCode } from "../src/dialects/openai-responses/output-items.ts";
 import {

@@ -168,17 +168,15 @@ const fromRows =
   };
 
 const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
-if (!hasRedis)
-  process.stdout.write("redis-server is missing (Debian: redis-server), so resumable-stream is left out\n");
+const RESUMABLE_STREAM = "resumable-stream 2.2, run in its memory, without the time of Redis";
 
 const createRow = (dialect: DialectName, place: Place): Row => ({
   what: `${dialect}, a run of ${place.records.toLocaleString("en")} records, ${place.place}`,
   unit: "resume",
   sizes: [place.times],
   ours: fromStore(dialect, place),
-  peers: hasRedis
-    ? { "resumable-stream 2.2, run in its memory, without the time of Redis": fromRedis(dialect, place) }
-    : {},
+  peers: hasRedis ? { [RESUMABLE_STREAM]: fromRedis(dialect, place) } : {},
+  missing: hasRedis ? {} : { [RESUMABLE_STREAM]: "redis-server is not installed (Debian: redis-server)" },
   limits: { "SELECT + SSE": fromRows(dialect, place) },
 });
 

@@ -7,7 +7,7 @@ import type { AgentLifeOptions } from "../agents/agent-options.ts";
 import { LIFE_OPTIONS } from "../agents/check-agent-options.ts";
 import type { AgentRun } from "../agents/agent-run.ts";
 import type { AgentStrategy, AnswerOptions } from "../agents/agent-strategy.ts";
-import type { FinishOptions, Run } from "../engine/index.ts";
+import type { FinishOptions, Run, RunOrigin } from "../engine/index.ts";
 import type { Log } from "../log/index.ts";
 import { type ClientTool, LoomError, type ReasoningLevel } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
@@ -21,7 +21,7 @@ export interface ForeignContext extends SourceContext {
   /** Which attempt this is, from 1. Earlier ones ended with their process. */
   readonly attempt: number;
   /** Files of the message, by reference. */
-  readonly attachments: Run["attachments"];
+  readonly attachments: NonNullable<RunOrigin["attachments"]>;
   /** Tools that the client of the run carries out, to be offered to the model like those without `execute`. */
   readonly clientTools: readonly ClientTool[];
   /** Instructions of the client for this run, to be added to the system prompt. */
@@ -86,7 +86,8 @@ class ForeignStrategy implements AgentStrategy {
   }
 
   async answer(log: Log, run: AgentRun, { isNested = false }: AnswerOptions): Promise<FinishOptions> {
-    const { sessionId, runId, attachments, reasoning, clientTools, instructions, message = "" } = run;
+    const { sessionId, runId, message = "" } = run;
+    const { attachments = [], reasoning, clientTools = [], instructions } = run.request;
     const { attempt } = run.work;
     // Calls that an earlier process handed to the client. With their results, they are part of the conversation.
     for (const { callId = "" } of run.work.calls) await run.recallClient(callId);

@@ -6,10 +6,9 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import type { OnInterruption, Run, RunEnd, RunRequest, Session } from "../engine/index.ts";
+import type { OnInterruption, Run, RunEnd, RunOrigin, RunRequest, Session } from "../engine/index.ts";
 import type { Log, LogEntry } from "../log/index.ts";
-import { dropUndefined } from "../protocol/drop-undefined.ts";
-import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
+import { isLoomError, LoomError } from "../protocol/index.ts";
 import type { ToolApprovalEvent, ToolStartEvent } from "../protocol/events.generated.ts";
 import type { ClientTool } from "../protocol/run-additions.ts";
 import type { ApprovalReply, ClientCallReply } from "../engine/run-contract.ts";
@@ -97,22 +96,15 @@ export interface ExecuteRunOptions extends AnswerOptions {
 
 export interface AgentCallRequest {
   readonly input: CheckedAgentInput;
-  readonly source: "execute" | "stream";
-  readonly requestId: string;
-  readonly context: JsonObject | undefined;
+  /** The request of the run, without the message. Default of `agent`: the name of the agent. */
+  readonly origin: Omit<RunOrigin, "runId" | "message" | "attachments"> & { readonly requestId: string };
   readonly sessionId: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly whenBusy: RunRequest["whenBusy"];
   readonly approve: Approve | undefined;
-  readonly clientTools?: readonly ClientTool[] | undefined;
-  readonly instructions?: string | undefined;
   /** False if no client can carry out tool calls: they end as `client_unavailable`. */
   readonly hasClient: boolean;
-  readonly toolRules?: ToolRules | undefined;
-  readonly onInterruption?: OnInterruption | undefined;
   readonly output?: OutputFormat | undefined;
-  /** Name of the agent in `run_start`. Default: that of the agent. */
-  readonly agent?: string | undefined;
 }
 
 export class AgentCall {
@@ -141,8 +133,8 @@ export class AgentCall {
   constructor(host: AgentCallHost, request: AgentCallRequest) {
     this.#host = host;
     this.#request = request;
-    const { sessionId = randomUUID(), requestId } = request;
-    this.ids = { sessionId, runId: randomUUID(), requestId };
+    const { sessionId = randomUUID(), origin } = request;
+    this.ids = { sessionId, runId: randomUUID(), requestId: origin.requestId };
     this.#stopSignal.promise.catch(() => undefined);
   }
 
@@ -213,34 +205,25 @@ export class AgentCall {
   }
 
   async #start(session: Session): Promise<Run> {
-    const { input, source, context, toolRules, whenBusy, onInterruption, output, clientTools } = this.#request;
-    const { agent = this.#host.agent, instructions } = this.#request;
-    const { runId, requestId } = this.ids;
+    const { input, origin, whenBusy, output } = this.#request;
+    const { agent = this.#host.agent } = origin;
     const { attachments, blobs } = await this.#prepare(session, agent);
     this.#assertNotStopped();
-    const run = await session.startRun(
-      dropUndefined({
-        agent,
-        runId,
-        requestId,
-        message: input.text,
-        source,
-        ...(attachments.length === 0 ? {} : { attachments }),
-        context,
-        toolRules,
-        onInterruption,
-        clientTools,
-        instructions,
-        // The call has its turn. Nothing may be queued in the log, where it would outlive the caller.
-        whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
-      }),
-    );
+    const run = await session.startRun({
+      ...origin,
+      agent,
+      runId: this.ids.runId,
+      message: input.text,
+      attachments: attachments.length === 0 ? undefined : attachments,
+      // The call has its turn. Nothing may be queued in the log, where it would outlive the caller.
+      whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
+    });
     if (this.#stopped !== undefined) void run.cancel(this.#stopped.message).catch(() => undefined);
     const onFailure = (error: unknown): void => void (this.#failure = error);
     if (run.status === "live")
-      void this.#runInContext(() =>
-        this.#host.executeRun(session.log, run, { source, blobs, output, onFailure }),
-      ).catch(() => undefined);
+      void this.#runInContext(() => this.#host.executeRun(session.log, run, { blobs, output, onFailure })).catch(
+        () => undefined,
+      );
     return run;
   }
 
@@ -329,7 +312,8 @@ export class AgentCall {
   #answer(event: ToolApprovalEvent, nodeId: string | undefined): void {
     const run = this.#run;
     if (run === undefined) return;
-    const { approve, requestId } = this.#request;
+    const { approve } = this.#request;
+    const { requestId } = this.ids;
     const report = (error: unknown): string => this.#host.reportOrWarn(error);
     void this.#runInContext(() => answerApproval(run, event, { nodeId, approve, requestId, report }));
   }

@@ -29,7 +29,7 @@ export interface AgentCallsOptions {
 }
 
 /** How the program made a call. */
-export interface CallManner extends Pick<AgentCallRequest, "source" | "agent"> {
+export interface CallManner extends Pick<AgentCallRequest["origin"], "source" | "agent"> {
   /** Whether the caller can answer approval requests while the run goes on. */
   readonly isAnswerable?: boolean;
 }
@@ -122,23 +122,17 @@ export class AgentCalls {
       throw invalid(`\`onInterruption\` must be "resume" or "fail", not ${describeValue(onInterruption)}`);
     if (output !== undefined && !this.#options.hasOutput)
       throw invalid("`output` needs an agent of the kind `react` without `answer`");
-    return {
-      input,
+    const origin = {
       source,
+      agent,
       requestId,
       context: context === undefined ? undefined : this.#checkContext(context),
-      signal,
-      sessionId,
-      whenBusy,
-      approve,
       clientTools,
       instructions: readInstructions(options.instructions),
-      hasClient,
       onInterruption,
-      output,
-      agent,
       ...inheritRules(),
     };
+    return { input, origin, signal, sessionId, whenBusy, approve, hasClient, output };
   }
 
   /** Returns a copy, because the caller may change the object while the call waits for its turn. */

@@ -3,7 +3,6 @@
  * recovers runs of dead processes; the strategy does the work of one run.
  */
 import type { DeadRun, FinishOptions, Run } from "../engine/index.ts";
-import type { RunOrigin } from "../engine/run-origin.ts";
 import type { Log } from "../log/index.ts";
 import type { StrategySettings } from "../protocol/strategy-settings.ts";
 import type { AgentKindName } from "./agent-kind.ts";
@@ -13,7 +12,7 @@ import type { FileStorage } from "./load-attachments.ts";
 import type { OutputFormat } from "./output-format.ts";
 
 /** Options for the work of one run. */
-export interface AnswerOptions extends Pick<RunOrigin, "source"> {
+export interface AnswerOptions {
   /** Storage for the files of the session. Default: the agent's. */
   readonly blobs?: AgentBlobs | undefined;
   /** The structured output that the caller asked for. */

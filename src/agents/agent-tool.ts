@@ -126,7 +126,7 @@ async function answer(
   const onAbort = (): void => run.end({ error: signal.reason });
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    const answering = strategy.answer(call.log, run, { source: "stream", output, isNested: true });
+    const answering = strategy.answer(call.log, run, { output, isNested: true });
     const { reply } = await untilAborted(answering, signal);
     const text = reply ?? run.answer;
     run.end();

@@ -349,9 +349,7 @@ export class Agent {
     this.#reporter.adopt(onError);
     return {
       ...this.#createRecoveryOptions(log, blobs),
-      onRun: async (run, { source }) => {
-        await this.executeRun(log, run, { source, blobs });
-      },
+      onRun: async (run) => void (await this.executeRun(log, run, { blobs })),
     };
   }
 
@@ -402,7 +400,7 @@ export class Agent {
     const cancel = (): void => void run.cancel("The caller aborted the run").catch(() => undefined);
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted === true) cancel();
-    void this.executeRun(session.log, run, { source: request.source })
+    void this.executeRun(session.log, run)
       .catch(() => undefined)
       .finally(() => {
         signal?.removeEventListener("abort", cancel);

@@ -16,7 +16,7 @@ export function canResume(
   const runKind = run.agent === ADAPTIVE ? "got" : run.agent;
   if (isKindName(runKind) && runKind !== kind) return false;
   const hasTool = (name: string): boolean =>
-    toolbox.find(name) !== undefined || run.clientTools.some((tool) => tool.name === name);
+    toolbox.find(name) !== undefined || run.request.clientTools?.some((tool) => tool.name === name) === true;
   return calls.every(
     ({ approvalArguments, state, name = "" }) =>
       (approvalArguments === undefined && state !== "delegated") || hasTool(name),

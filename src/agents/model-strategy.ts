@@ -93,7 +93,8 @@ export class ModelStrategy implements AgentStrategy {
   }
 
   async answer(log: Log, run: AgentRun, options: AnswerOptions): Promise<FinishOptions> {
-    if (isBlank(run.message ?? "") && run.attachments.length === 0)
+    const { attachments = [] } = run.request;
+    if (isBlank(run.message ?? "") && attachments.length === 0)
       throw new LoomError("invalid_command", "The message is empty");
     const executeGraph: AgentContext["executeGraph"] = (graph, input) => runGraph(graph, { run, input });
     return this.#kind.answer(await this.#createContext(log, run, options, executeGraph));
@@ -105,7 +106,7 @@ export class ModelStrategy implements AgentStrategy {
   }
 
   canResume(dead: Pick<DeadRun, "run" | "calls">): boolean {
-    if (dead.run.outputSchema !== undefined && !this.hasOutput) return false;
+    if (dead.run.request.outputSchema !== undefined && !this.hasOutput) return false;
     return canResume({ kind: this.kind, toolbox: this.#toolbox }, dead);
   }
 
@@ -129,7 +130,7 @@ export class ModelStrategy implements AgentStrategy {
   async #createContext(
     log: Log,
     run: AgentRun,
-    { source, blobs = this.#options.blobs, output = this.#readOutput(run), isNested = false }: AnswerOptions,
+    { blobs = this.#options.blobs, output = this.#readOutput(run.request), isNested = false }: AnswerOptions,
     executeGraph: AgentContext["executeGraph"],
   ): Promise<AgentContext> {
     const { settings = {}, reasoning = "auto", caching = true, callOptions = {} } = this.#options;
@@ -137,9 +138,9 @@ export class ModelStrategy implements AgentStrategy {
     const { sessionId, message: question = "" } = run;
     const language = detectLanguage(question);
     const conversation = isNested ? undefined : await this.#conversations.recall(log, sessionId);
-    const toolbox = this.#limitTools(run);
+    const toolbox = this.#limitTools(run.request);
     const executed = toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
-    const stage = source === "execute" ? executed : "llm_stream";
+    const stage = run.request.source === "execute" ? executed : "llm_stream";
     const loading = this.#loadModels().catch((error: unknown) => {
       throw withStage(error, stage);
     });
@@ -160,13 +161,13 @@ export class ModelStrategy implements AgentStrategy {
       log,
       run,
       question,
-      files: run.attachments.map(toPart),
+      files: (run.request.attachments ?? []).map(toPart),
       model,
       toolbox,
       system,
       history,
       ...(output === undefined ? {} : { output }),
-      settings: { reasoning: run.reasoning ?? reasoning, caching, ...settings },
+      settings: { reasoning: run.request.reasoning ?? reasoning, caching, ...settings },
       callOptions: {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
         ...callOptions,
@@ -204,7 +205,7 @@ export class ModelStrategy implements AgentStrategy {
    * Adds the tools of the client, and applies the rules of the agent and of the run. Tools of the kind itself are exempt
    * because they have no side effects.
    */
-  #limitTools({ toolRules, clientTools = [] }: Partial<Pick<AgentRun, "toolRules" | "clientTools">> = {}): Toolbox {
+  #limitTools({ toolRules, clientTools = [] }: Partial<AgentRun["request"]> = {}): Toolbox {
     const except = this.#kind.tools?.map(({ name }) => name) ?? [];
     const all = addClientTools(this.#toolbox, clientTools);
     return limitToolbox(all, { rules: [this.#options.toolRules, toolRules], except });
@@ -219,7 +220,7 @@ export class ModelStrategy implements AgentStrategy {
   }
 
   /** The structured output that the request of the run asks for. Throws `invalid_command`. */
-  #readOutput({ outputSchema }: AgentRun): OutputFormat | undefined {
+  #readOutput({ outputSchema }: AgentRun["request"]): OutputFormat | undefined {
     if (outputSchema === undefined) return undefined;
     if (!this.hasOutput) throw new LoomError("invalid_command", NO_OUTPUT);
     return OutputFormat.fromJsonSchema(outputSchema);
@@ -233,7 +234,8 @@ export class ModelStrategy implements AgentStrategy {
     const { systemInstructions = "" } = this.#options;
     const found = this.#retrieval === undefined ? undefined : await retrieveContext(log, run, this.#retrieval);
     const own = [systemInstructions, found ?? ""].filter((part) => !isBlank(part));
-    const given = run.instructions === undefined ? [] : [...(own.length === 0 ? [] : [OF_CLIENT]), run.instructions];
+    const { instructions } = run.request;
+    const given = instructions === undefined ? [] : [...(own.length === 0 ? [] : [OF_CLIENT]), instructions];
     const parts = [...own, ...given];
     return parts.length === 0 ? undefined : parts.join("\n\n");
   }

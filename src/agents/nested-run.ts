@@ -40,16 +40,10 @@ const CLOSED_BY_EVENT: ReadonlySet<string> = new Set(["llm_end", "got_node_faile
 
 export class NestedRun implements AgentRun {
   readonly message: string;
-  readonly attachments = [];
+  readonly request: AgentRun["request"];
   readonly signal: AbortSignal;
   readonly requestApproval: AgentRun["requestApproval"];
   readonly callClient: AgentRun["callClient"];
-  /** The client declared its tools to the agent around this one. */
-  readonly clientTools = [];
-  /** These are for the agent around this one. */
-  readonly instructions = undefined;
-  readonly outputSchema = undefined;
-  readonly strategy = undefined;
   /** How many agents call each other around it, from 1. */
   readonly depth: number;
   readonly work: AgentRun["work"];
@@ -66,6 +60,9 @@ export class NestedRun implements AgentRun {
   constructor({ run: parent, nodeId, requestApproval, callClient }: ParentCall, work: NestedWork) {
     this.#parent = parent;
     this.message = work.message;
+    const { runId, reasoning, toolRules } = parent.request;
+    // The rest of the request is for the agent around this one.
+    this.request = { runId, message: work.message, reasoning, toolRules };
     this.signal = work.signal;
     this.requestApproval = requestApproval;
     this.callClient = callClient;
@@ -99,14 +96,6 @@ export class NestedRun implements AgentRun {
 
   get requestId(): AgentRun["requestId"] {
     return this.#parent.requestId;
-  }
-
-  get reasoning(): AgentRun["reasoning"] {
-    return this.#parent.reasoning;
-  }
-
-  get toolRules(): AgentRun["toolRules"] {
-    return this.#parent.toolRules;
   }
 
   /** A call of the agent does not outlive the process: it starts from the beginning. */

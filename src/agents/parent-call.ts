@@ -46,6 +46,6 @@ export function isInsideSession(sessionId: string): boolean {
 
 /** The rules of a new run: its own, combined with those of the run it is started in. */
 export function inheritRules(own?: ToolRules): { readonly toolRules?: ToolRules } {
-  const toolRules = joinToolRules(own, findParentCall()?.run.toolRules);
+  const toolRules = joinToolRules(own, findParentCall()?.run.request.toolRules);
   return toolRules === undefined ? {} : { toolRules };
 }

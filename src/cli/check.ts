@@ -1,9 +1,10 @@
-/** `loom check`: reports the rule violations of a stream, as text or as JSON. */
-import { createStreamCheck, type Dialect, type StreamCheck } from "../dialects/index.ts";
+/** `loom check`: reports the rule violations of a stream, as text or as JSON, or prints its JSON Schema. */
+import { createStreamCheck, type Dialect, DIALECTS, dialectSchemas, type StreamCheck } from "../dialects/index.ts";
 import { framingIssue } from "../dialects/check-stream.ts";
 import type { Issue } from "../protocol/index.ts";
-import type { ParsedCommand } from "./command.ts";
-import { cutColumns, escapeJson, plural, wrapText } from "./fit-text.ts";
+import { CliError, type ParsedCommand } from "./command.ts";
+import { dialectOption } from "./dialect-option.ts";
+import { cutColumns, formatJson, plural, wrapText } from "./fit-text.ts";
 import { explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -26,6 +27,7 @@ const SHOWN_COLUMNS = 200;
 const LONGEST_MESSAGE = 1000;
 
 export async function runCheck(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  if (parsed.options["schema"] === true) return printSchema(parsed, terminal);
   const asJson = parsed.options["json"] === true;
   const show = asJson ? describeAsJson : (finding: Finding) => describe(finding, terminal);
   const counts: Counts = { frames: 0, error: 0, warning: 0 };
@@ -72,7 +74,7 @@ function checkFrame(frame: InputFrame, checker: StreamCheck): readonly Finding[]
 }
 
 function describeAsJson({ line, eventId, issue: { rule, level, message, section } }: Finding): string {
-  return `${escapeJson(JSON.stringify({ line, event_id: eventId ?? null, rule, level, message, section }))}\n`;
+  return formatJson({ line, event_id: eventId ?? null, rule, level, message, section });
 }
 
 function describe({ line, eventId, issue, frame }: Finding, { style, columns }: Terminal): string {
@@ -115,4 +117,29 @@ function summarise(
     ...(counts.warning > 0 ? [style(["yellow", "bold"], plural(counts.warning, "warning"))] : []),
   ];
   return `${verdict.join(", ")}: ${seen.join(", ")}`;
+}
+
+async function printSchema(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  for (const name of ["frames", "json", "framing", "max-line"])
+    if (parsed.options[name] !== undefined) throw new CliError(`\`--${name}\` does not apply to \`--schema\``);
+  const { dialectSchema } = await import("../dialects/schemas.ts");
+  const dialect = dialectOption(parsed, "dialect") ?? DIALECTS.loom;
+  if (dialect === "auto")
+    throw new CliError("`--dialect auto` is not supported here: there is no stream to detect it from");
+  const type = parsed.argument;
+  if (type === undefined) {
+    await terminal.write(`${JSON.stringify(dialectSchema(dialect), null, 2)}\n`);
+    return 0;
+  }
+  const schemas = dialectSchemas(dialect);
+  const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined;
+  if (schema === undefined)
+    throw new CliError(
+      `the ${dialect.name} dialect has no type \`${type}\``,
+      `available types: ${Object.keys(schemas).join(", ")}`,
+    );
+  await terminal.write(
+    `${JSON.stringify({ $schema: "https://json-schema.org/draft/2020-12/schema", ...schema }, null, 2)}\n`,
+  );
+  return 0;
 }

@@ -4,6 +4,7 @@ import { CHECK, RUN } from "./commands.ts";
 import { measureColumns } from "./fit-text.ts";
 import { KB } from "./kb/kb-commands.ts";
 import { COMMANDS, main } from "./main.ts";
+import { SERVE } from "./serve/serve-command.ts";
 import { SESSIONS } from "./sessions/session-commands.ts";
 
 const TOP = COMMANDS.map(({ command }) => command);
@@ -96,12 +97,33 @@ describe("parseCommand", () => {
     expect(ask(SESSIONS, "show", "a", "b")[0]).toBe("unexpected argument `b`");
   });
 
+  test("explains options and commands of earlier versions", () => {
+    const ask = (command: CliCommand, ...argv: readonly string[]) => readFault(() => parseCommand(command, argv))[1];
+    expect(ask(RUN, "--beam", "5")).toBe("it is a strategy setting: use `--set tot.beam=…`");
+    expect(ask(RUN, "--max-depth", "5")).toBe("it is a strategy setting: use `--set tot.depth=…`");
+    expect(ask(RUN, "--max-iterations", "5")).toBe("it is a strategy setting: use `--set react.iterations=…`");
+    expect(ask(RUN, "--adaptive")).toBe("use `--agent agot`");
+    expect(ask(RUN, "--no-kb")).toBe("use `--kb none`");
+  });
+
+  test("reads short options, and both forms of a switch", () => {
+    const { options } = parseCommand(RUN, ["-s", "a", "-m", "offline", "hi"]);
+    expect(options).toEqual({ session: "a", model: "offline" });
+    const serve = (...argv: readonly string[]) => parseCommand(SERVE, argv).options;
+    expect(serve("--no-images", "--debug")).toEqual({ images: false, debug: true });
+    expect(() => serve("--no-images", "--images")).toThrow("--images and --no-images cannot be used together");
+    expect(usageOf(SERVE, 80)).toMatch(/^ {2}--no-images /m);
+    expect(usageOf(RUN, 80)).toMatch(/^ {2}-m, --model P\/M /m);
+  });
+
   test("main suggests the nearest command", async () => {
     const written: string[] = [];
     const stream = { on: () => stream, write: (text: string) => written.push(text) };
     const streams = { stdin: stream, stdout: stream, stderr: stream } as unknown as NodeJS.Process;
     expect(await main(["runn"], streams)).toBe(2);
     expect(await main(["xyzzyxyzzy"], streams)).toBe(2);
+    expect(await main(["tail", "x"], streams)).toBe(2);
+    expect(written.join("")).toContain("unknown command `tail`\n      did you mean `loom show SESSION --follow`?");
     expect(written.join("")).toContain("did you mean `loom run`?");
     expect(written.join("")).toContain("unknown command `xyzzyxyzzy`\n      run `loom --help` for a list");
   });

@@ -19,8 +19,15 @@ export interface CliOption {
   readonly about: string;
   /** Accepted values, for completion and for commands that check them. */
   readonly choices?: readonly string[];
-  /** Left out of the option list. */
-  readonly isUnlisted?: boolean;
+  /** The letter of its short form. */
+  readonly short?: string;
+  /** The default of a switch that also has the form `--no-NAME`. */
+  readonly defaultsTo?: boolean;
+}
+
+interface HelpRow {
+  readonly name: string;
+  readonly about: string;
 }
 
 export interface CliCommand {
@@ -39,6 +46,8 @@ export interface CliCommand {
   readonly options: { readonly [name: string]: CliOption };
   /** A hint for an option that the command does not have. */
   readonly explainOption?: (name: string) => string | undefined;
+  /** A list below the options. */
+  readonly table?: { readonly title: string; readonly rows: readonly HelpRow[] };
   /** Paragraphs below the options. */
   readonly notes?: readonly string[];
   readonly examples?: readonly string[];
@@ -52,7 +61,7 @@ export interface ParsedCommand {
   readonly options: { readonly [name: string]: string | boolean | undefined };
 }
 
-const HELP_OPTION: CliOption = { about: "show this help" };
+const HELP_OPTION: CliOption = { about: "show this help", short: "h" };
 
 export function parseCommand(command: CliCommand, argv: readonly string[]): ParsedCommand {
   const [word, ...rest] = argv;
@@ -76,13 +85,19 @@ export function findSubcommand(command: CliCommand, word: string | undefined): C
 
 function parseOptions(command: CliCommand, argv: readonly string[]): ParsedCommand {
   const declared: DeclaredOptions = { help: { type: "boolean", short: "h" } };
-  for (const [name, { value }] of Object.entries(command.options))
-    declared[name] = { type: value === undefined ? "boolean" : "string", multiple: value === "LIST" };
+  for (const [name, { value, short, defaultsTo }] of Object.entries(command.options)) {
+    const letter = short === undefined ? {} : { short };
+    declared[name] = { type: value === undefined ? "boolean" : "string", multiple: value === "LIST", ...letter };
+    if (defaultsTo !== undefined) declared[`no-${name}`] = { type: "boolean" };
+  }
   const { values: given, positionals } = parseStrictly(command, argv, declared);
   const values: { [name: string]: string | boolean | undefined } = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const [form, value] of Object.entries(given)) {
+    const isOff = form.startsWith("no-") && !Object.hasOwn(command.options, form);
+    const name = isOff ? form.slice(3) : form;
+    if (Object.hasOwn(values, name)) throw new CliError(`--${name} and --no-${name} cannot be used together`);
     // A list may be given in parts.
-    values[name] = Array.isArray(value) ? value.join(",") : value;
+    values[name] = isOff ? false : Array.isArray(value) ? value.join(",") : value;
     if (values[name] === "") throw usageError(command, `\`--${name}\` needs a value`);
   }
   const { argument, takesMany = false, needsArgument = takesMany } = command;
@@ -144,22 +159,28 @@ function usageError(command: CliCommand, message: string): CliError {
 
 /** Returns the help text, wrapped to `width` columns. */
 export function usageOf(command: CliCommand, width: number): string {
-  const { subcommands } = command;
+  const { subcommands, table } = command;
   if (subcommands !== undefined) return groupUsage(command, subcommands, width);
   const argument = describeArgument(command);
-  const listed = Object.entries(command.options).filter(([, { isUnlisted = false }]) => !isUnlisted);
-  const rows = [...listed, ["help", HELP_OPTION] as const].map(([name, { value, about }]) => ({
-    name: `--${name}${value === undefined ? "" : ` ${value}`}`,
-    about,
+  const rows = [...Object.entries(command.options), ["help", HELP_OPTION] as const].map(([name, option]) => ({
+    name: describeOption(name, option),
+    about: option.about,
   }));
   const parts = [
     wrapText(command.summary, width, ""),
     wrapText(`Usage: loom ${command.name} [OPTIONS]${argument}`, width, "  "),
     listRows(rows, width),
+    ...(table === undefined ? [] : [`${wrapText(table.title, width, "")}\n${listRows(table.rows, width)}`]),
     ...(command.notes ?? []).map((note) => wrapText(note, width, "")),
     ...(command.examples === undefined ? [] : [listExamples(command.examples)]),
   ];
   return `${parts.join("\n\n")}\n`;
+}
+
+/** A switch that is on by default is listed with the form that turns it off. */
+function describeOption(name: string, { value, short, defaultsTo }: CliOption): string {
+  const letter = short === undefined ? "" : `-${short}, `;
+  return `${letter}--${defaultsTo === true ? "no-" : ""}${name}${value === undefined ? "" : ` ${value}`}`;
 }
 
 function describeArgument({ argument, takesMany = false, needsArgument = takesMany }: CliCommand): string {
@@ -194,7 +215,7 @@ function listExamples(examples: readonly string[]): string {
 const MIN_ABOUT_COLUMNS = 24;
 
 /** Formats names and descriptions in two columns. */
-export function listRows(rows: readonly { readonly name: string; readonly about: string }[], width: number): string {
+export function listRows(rows: readonly HelpRow[], width: number): string {
   const left = Math.max(...rows.map(({ name }) => name.length));
   const isBelow = width - left - 4 < MIN_ABOUT_COLUMNS;
   const indent = " ".repeat(isBelow ? 6 : left + 4);
@@ -221,8 +242,8 @@ export function quoteOption(name: string, value: string): string {
 export function quoteGiven({ options }: ParsedCommand, names: readonly string[]): readonly string[] {
   return names.flatMap((name) => {
     const value = options[name];
-    if (value === undefined || value === false) return [];
-    return value === true ? [`--${name}`] : [quoteOption(name, value)];
+    if (value === undefined) return [];
+    return typeof value === "string" ? [quoteOption(name, value)] : [`--${value ? "" : "no-"}${name}`];
   });
 }
 

@@ -1,4 +1,4 @@
-/** Declares the commands `convert`, `check`, `schema`, `run` and `demo`. */
+/** Declares the commands `convert`, `check`, `run` and `models`. */
 import { REASONING_LEVELS } from "../protocol/reasoning-level.ts";
 import { DIALECT_NAMES } from "../dialects/dialect.ts";
 import { DETECTION_FRAMES } from "../dialects/detect.ts";
@@ -6,8 +6,8 @@ import { DEFAULT_MAX_LINE_BYTES } from "../framing/frame.ts";
 import { STREAM_MODES } from "../protocol/stream-modes.ts";
 import type { CliCommand } from "./command.ts";
 import { AGENTS_NOTE } from "./load-agents.ts";
-import { BUILT_IN_AGENTS } from "./run/read-agent-options.ts";
 import { SERVICE_OPTIONS } from "./sessions/server-settings.ts";
+import { BUILT_IN_AGENTS, listStrategyItems, STRATEGY_ITEM_NAMES } from "./strategy-items.ts";
 
 const INPUT = {
   framing: {
@@ -33,7 +33,7 @@ export const CONVERT: CliCommand = {
         "with --to loom or export: only the types and fields of the specification; other types become `custom`, and every run ends with a reply",
     },
     "no-envelope": { about: "with --to loom: omit session_id, node_id and event_id" },
-    session: { value: "ID", about: "session of frames that name none (default: session)" },
+    session: { value: "ID", short: "s", about: "session of frames that name none (default: session)" },
     sse: { about: "write server-sent events instead of NDJSON" },
     ...INPUT,
   },
@@ -47,30 +47,59 @@ export const CONVERT: CliCommand = {
 
 export const CHECK: CliCommand = {
   name: "check",
-  summary: "Check a stream against the specification.",
+  summary: "Check a stream against the specification, or print its JSON Schema.",
   argument: "FILE",
   options: {
     dialect: { value: "D", about: "dialect of the input, or auto (default: auto)", choices: INPUT_CHOICES },
     frames: { about: "check each frame on its own, not the order of frames" },
     json: { about: "one JSON object per violation; the summary goes to standard error" },
+    schema: {
+      about: "print the JSON Schema of the dialect (default: loom), or of one of its types, given instead of FILE",
+    },
     ...INPUT,
   },
   notes: [
     INPUT_DIALECTS,
     "Reads FILE, or standard input. An error violates a MUST of the specification, a warning a SHOULD.",
-    "Exit codes: 0 no errors, 1 errors found, 2 input not readable.",
+    "Exit codes: 0 no errors, or schema printed, 1 errors found, 2 input not readable, or unknown type.",
   ],
-  examples: ["loom check run.ndjson", "curl -sN URL | loom check --dialect engine --json"],
+  examples: [
+    "loom check run.ndjson",
+    "curl -sN URL | loom check --dialect engine --json",
+    "loom check --schema message_chunk",
+  ],
 };
 
-export const SCHEMA: CliCommand = {
-  name: "schema",
-  summary: "Print the JSON Schema of a dialect or of one of its types.",
-  argument: "TYPE",
-  options: { dialect: { value: "D", about: "dialect (default: loom)", choices: DIALECT_NAMES } },
-  notes: [DIALECTS, "Exit codes: 0 printed, 2 unknown dialect or type."],
-  examples: ["loom schema --dialect engine", "loom schema message_chunk"],
+const BASE_URL = { value: "URL", about: "base URL of an OpenAI-compatible provider" };
+
+export const MODELS: CliCommand = {
+  name: "models",
+  summary: "List the models that providers report.",
+  argument: "PROVIDER",
+  options: { "base-url": BASE_URL, json: { about: "print NDJSON" } },
+  notes: [
+    "Without PROVIDER, lists the models of each provider with a key, of the provider of LOOM_MODEL and of Ollama, if it runs. A name can be passed to --model.",
+    "Exit codes: 0 listed, 1 one of the providers failed, 2 PROVIDER is unknown or failed.",
+  ],
+  examples: ["loom models", "loom models openai --json"],
 };
+
+/** The list of the settings for `--set`. */
+export const SET_TABLE = { title: "Settings of --set (agot also has those of got):", rows: listStrategyItems() };
+
+const REPLACED_OPTIONS: { readonly [name: string]: string } = {
+  "--adaptive": "use `--agent agot`",
+  "--branches": "use `--set got.candidates=…`",
+  "--list-models": "use `loom models`",
+  "--no-kb": "use `--kb none`",
+};
+
+/** Explains an option of an earlier version, and a setting that is used as an option, such as `--beam`. */
+export function explainRunOption(name: string): string | undefined {
+  const setting = name.replace(/^--(?:max-)?/, ".");
+  const item = STRATEGY_ITEM_NAMES.find((each) => each.endsWith(setting));
+  return item === undefined ? REPLACED_OPTIONS[name] : `it is a strategy setting: use \`--set ${item}=…\``;
+}
 
 export const RUN: CliCommand = {
   name: "run",
@@ -86,71 +115,38 @@ export const RUN: CliCommand = {
       value: "FILE",
       about: "JavaScript or TypeScript module with your own agents (default: $LOOM_AGENTS, or none)",
     },
-    model: { value: "P/M", about: "provider and model, such as openai/gpt-5 (default: $LOOM_MODEL, or offline)" },
-    "list-models": {
-      about: "print the models that the provider of --model, or each provider with a key, reports; NDJSON with --json",
+    model: {
+      value: "P/M",
+      short: "m",
+      about: "provider and model, such as openai/gpt-5 (default: $LOOM_MODEL, or offline)",
     },
-    "base-url": { value: "URL", about: "base URL of an OpenAI-compatible provider" },
+    "base-url": BASE_URL,
     reasoning: {
       value: "LEVEL",
       about: `how much the model reasons: ${REASONING_LEVELS.join(", ")} (default: auto)`,
       choices: REASONING_LEVELS,
     },
     system: { value: "TEXT", about: "system prompt" },
-    "max-iterations": {
-      value: "N",
-      about: "maximum iterations of react (default: 25), or of each task of got (default: 10)",
+    set: {
+      value: "LIST",
+      about: "strategy settings of the built-in agents, such as tot.beam=5,tot.depth=4 (default: none)",
     },
-    search: {
-      value: "HOW",
-      about: "tot: search strategy: breadth, level by level, or depth, best thought first (default: breadth)",
-      choices: ["breadth", "depth"],
-    },
-    generator: {
-      value: "HOW",
-      about: "tot: propose, all candidates in one call, or sample, one call per candidate (default: propose)",
-      choices: ["propose", "sample"],
-    },
-    evaluator: {
-      value: "HOW",
-      about: "tot: value, rate each thought, or vote, compare the thoughts of a level (default: value)",
-      choices: ["value", "vote"],
-    },
-    samples: { value: "N", about: "tot: model calls per rating (default: 1, or 3 with --evaluator vote)" },
-    threshold: {
-      value: "SCORE",
-      about: "tot: lowest score from 0 to 1 that is not a dead end (default: 0.05, or 0.3 with --search depth)",
-    },
-    "max-depth": { value: "N", about: "tot: levels of the tree (default: 8); agot: nested graphs (default: 2)" },
-    "max-backtracks": { value: "N", about: "tot: backtracks; 0 turns them off (default: 20)" },
-    beam: { value: "N", about: "tot: thoughts kept per level (default: 5)" },
-    candidates: {
-      value: "N",
-      about: "tot: thoughts generated from one thought (default: 16); at most 2000 when multiplied by --beam",
-    },
-    "max-thoughts": { value: "N", about: "tot: total number of thoughts (default: 1000)" },
-    adaptive: { about: "got: split complex tasks into their own graphs; the same as --agent agot" },
-    branches: { value: "N", about: "got: results generated for each task, of which the best are kept (default: 1)" },
-    "keep-best": { value: "N", about: "got: results kept after scoring (default: 1)" },
-    improvements: { value: "N", about: "got: rounds of improvement until --good-score is reached (default: 0)" },
-    "good-score": { value: "SCORE", about: "got: score from 0 to 1 that needs no improvement (default: 0.8)" },
-    "max-layers": { value: "N", about: "got: layers, each planned from the results before (default: 1, plan at once)" },
     workspace: { value: "DIR", about: "folder whose files the agent may read, and write after approval" },
     mcp: { value: "FILE", about: "JSON file with the MCP servers to use, under `mcpServers`" },
     "allow-fetch": { about: "allow the agent to fetch public web pages" },
     kb: {
       value: "FILE",
       about:
-        "knowledge base to search (default: $LOOM_KB; or the store if it is a database; or knowledge.db next to the default store)",
+        "knowledge base to search, or none (default: $LOOM_KB; or the store if it is a database; or knowledge.db next to the default store)",
     },
     retrieve: { about: "search the knowledge base for every message, instead of offering it as a tool" },
-    "no-kb": { about: "do not use a knowledge base" },
     approve: {
       value: "HOW",
       about: "decision on tools that need approval: ask, always or never (default: ask)",
       choices: ["ask", "always", "never"],
     },
-    session: { value: "ID", about: "session to continue (default: a new session)" },
+    session: { value: "ID", short: "s", about: "session to continue (default: a new session)" },
+    continue: { about: "continue the session that changed last, of the 200 newest" },
     resume: { about: "continue the unfinished run of the session; takes no MESSAGE" },
     "no-stdin": { about: "do not add standard input to MESSAGE" },
     ...SERVICE_OPTIONS,
@@ -164,6 +160,8 @@ export const RUN: CliCommand = {
         "with --json: only the types and fields of the specification, with graph states; other types become `custom`, and every run ends with a reply",
     },
   },
+  explainOption: explainRunOption,
+  table: SET_TABLE,
   notes: [
     "Agents: react reasons and calls tools until it can answer. tot searches a tree of thoughts: it scores them, keeps the best and backtracks from dead ends. got plans a graph of tasks and runs independent tasks in parallel. agot also splits complex tasks into their own graphs.",
     AGENTS_NOTE,
@@ -186,12 +184,4 @@ export const RUN: CliCommand = {
     "loom run --session ID --resume",
     'loom run --server https://agents.example.com --token-file token "What is 6*7?"',
   ],
-};
-
-export const DEMO: CliCommand = {
-  name: "demo",
-  summary: "Show conversion and checking on a small run.",
-  options: {},
-  notes: ["Exit codes: 0 shown."],
-  examples: ["loom demo"],
 };

@@ -4,6 +4,8 @@ import { describe, expect, test } from "vitest";
 import { createCompletion } from "./completion.ts";
 import { COMMANDS } from "./main.ts";
 
+/** Stands for the command, which lists sessions. */
+const LIST_SESSIONS = "loom() { printf 'alpha\\tFirst title\\nbeta\\tSecond: title\\n'; }";
 const LISTED = COMMANDS.map(({ command }) => command);
 const hasShell = (name: string): boolean => spawnSync(name, ["-c", "true"]).status === 0;
 
@@ -13,7 +15,7 @@ function completeInBash(lines: readonly (readonly string[])[]): readonly (readon
     const quoted = words.map((word) => `'${word}'`).join(" ");
     return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _loom; echo "\${COMPREPLY[*]}"`;
   });
-  const input = [createCompletion("bash", LISTED), "IFS=' '", ...calls].join("\n");
+  const input = [LIST_SESSIONS, createCompletion("bash", LISTED), "IFS=' '", ...calls].join("\n");
   const { stdout, stderr, status } = spawnSync("bash", ["--norc"], { input, encoding: "utf8" });
   expect([status, stderr]).toEqual([0, ""]);
   return stdout
@@ -25,7 +27,8 @@ function completeInBash(lines: readonly (readonly string[])[]): readonly (readon
 /** Completes the last word of each line in one fish. */
 function completeInFish(lines: readonly string[]): readonly (readonly string[])[] {
   const calls = lines.map((line) => `complete -C '${line}'; echo ---`);
-  const input = [createCompletion("fish", LISTED), ...calls].join("\n");
+  const sessions = "function loom; printf 'alpha\\tFirst title\\nbeta\\tSecond: title\\n'; end";
+  const input = [sessions, createCompletion("fish", LISTED), ...calls].join("\n");
   const { stdout, stderr, status } = spawnSync("fish", ["--no-config", "-c", input], { encoding: "utf8" });
   expect([status, stderr]).toEqual([0, ""]);
   const words = (part: string): string[] => part.match(/^[^\t\n]+/gm) ?? [];
@@ -44,7 +47,7 @@ function completeInZsh(lines: readonly string[]): readonly string[] {
       zpty -r -m z shown '*<*>*'
       print -r -- "$shown"
     done`;
-  const env = { ...process.env, SCRIPT: createCompletion("zsh", LISTED), TERM: "xterm" };
+  const env = { ...process.env, SCRIPT: `${LIST_SESSIONS}\n${createCompletion("zsh", LISTED)}`, TERM: "xterm" };
   const { stdout, stderr, status } = spawnSync("zsh", ["-f", "-c", script, "zsh", ...lines], { env, encoding: "utf8" });
   expect([status, stderr]).toEqual([0, ""]);
   return stdout.match(/(?<=<)loom [^>]*(?=>)/g) ?? [];
@@ -53,45 +56,55 @@ function completeInZsh(lines: readonly string[]): readonly string[] {
 describe("completion", () => {
   test.skipIf(!hasShell("zsh"))("zsh completes commands, options and values", () => {
     const given = [
-      "loom rest",
+      "loom ing",
       "loom sessions e",
       "loom chat --pl",
       "loom run --reasoning=h",
       "loom run --reasoning h",
-      "loom help rep",
+      "loom help sh",
       "loom help sessions e",
       "loom help run --ag",
       "loom check /etc/host",
+      "loom sessions show b",
+      "loom run -s a",
     ];
     expect(completeInZsh(given)).toEqual([
-      "loom restore ",
+      "loom ingest ",
       "loom sessions export ",
       "loom chat --plain ",
       "loom run --reasoning=high ",
       "loom run --reasoning high ",
-      "loom help replay ",
+      "loom help show ",
       "loom help sessions export ",
       "loom help run --ag",
       "loom check /etc/host",
+      "loom sessions show beta ",
+      "loom run -s alpha ",
     ]);
   });
 
   test.skipIf(!hasShell("fish"))("fish completes commands, options and values", () => {
-    const [started, subcommands, options, levels, explained, none, files, helped] = completeInFish([
-      "loom re",
+    const [started, subcommands, options, levels, explained, none, files, helped, shown, named] = completeInFish([
+      "loom s",
       "loom sessions e",
       "loom sessions fork --",
       "loom serve --log-level ",
-      "loom help rep",
+      "loom help sh",
       "loom run help ",
       "loom check /etc/host",
       "loom help sessions e",
+      "loom sessions show ",
+      "loom run -s ",
     ]);
-    expect(started).toEqual(["replay", "restore"]);
+    expect([shown, named]).toEqual([
+      ["alpha", "beta"],
+      ["alpha", "beta"],
+    ]);
+    expect(started).toEqual(["serve", "sessions", "show", "store"]);
     expect(subcommands).toEqual(["export"]);
     expect(options).toEqual(expect.arrayContaining(["--before", "--checkpoint", "--server", "--help"]));
     expect(levels).toEqual(["debug", "error", "info", "silent", "warn"]);
-    expect(explained).toEqual(["replay"]);
+    expect(explained).toEqual(["show"]);
     expect(none).toEqual([]);
     expect(files).toContain("/etc/hosts");
     expect(helped).toEqual(["export"]);
@@ -106,8 +119,10 @@ describe("completion", () => {
       values,
       shells,
       explained,
-      raters,
-      none,
+      framings,
+      named,
+      shown,
+      negated,
       after,
       files,
       helped,
@@ -115,29 +130,33 @@ describe("completion", () => {
       all,
     ] = completeInBash([
       ["loom", ""],
-      ["loom", "re"],
+      ["loom", "s"],
       ["loom", "sessions", "e"],
       ["loom", "sessions", "fork", "--"],
       ["loom", "run", "--approve", ""],
       ["loom", "completion", ""],
-      ["loom", "help", "rep"],
-      ["loom", "run", "--evaluator", ""],
-      ["loom", "run", "--session", ""],
-      ["loom", "tail", "abc", "--dialect", "a"],
+      ["loom", "help", "sh"],
+      ["loom", "check", "--framing", ""],
+      ["loom", "run", "--session", "b"],
+      ["loom", "show", "b"],
+      ["loom", "serve", "--no-i"],
+      ["loom", "show", "abc", "--dialect", "a"],
       ["loom", "check", "/etc/host"],
       ["loom", "help", "sessions", "e"],
       ["loom", "run", "--reasoning", "=", "h"],
       ["loom", "run", "--approve", "="],
     ]);
     expect(commands).toEqual(expect.arrayContaining(LISTED.map(({ name }) => name)));
-    expect(started).toEqual(["replay", "restore"]);
+    expect(started).toEqual(["serve", "show", "sessions", "store"]);
     expect(subcommands).toEqual(["export"]);
     expect(options).toEqual(expect.arrayContaining(["--before", "--checkpoint", "--server", "--help"]));
     expect(values).toEqual(["ask", "always", "never"]);
     expect(shells).toEqual(["bash", "zsh", "fish"]);
-    expect(explained).toEqual(["replay"]);
-    expect(raters).toEqual(["value", "vote"]);
-    expect(none).toEqual([]);
+    expect(explained).toEqual(["show"]);
+    expect(framings).toEqual(["ndjson", "sse", "auto"]);
+    expect(named).toEqual(["beta"]);
+    expect(shown).toEqual(expect.arrayContaining(["beta"]));
+    expect(negated).toEqual(["--no-images"]);
     expect(after).toEqual(["ai-sdk", "ag-ui"]);
     expect(files).toContain("/etc/hosts");
     expect(helped).toEqual(["export"]);

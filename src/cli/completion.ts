@@ -5,6 +5,9 @@ import type { Terminal } from "./terminal.ts";
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
 
+/** Argument with which the scripts list sessions. */
+const SESSION_IDS = "sessions";
+
 export const COMPLETION: CliCommand = {
   name: "completion",
   summary: "Print a script that completes commands and options in a shell.",
@@ -13,7 +16,7 @@ export const COMPLETION: CliCommand = {
   argumentChoices: SHELLS,
   options: {},
   notes: [
-    `SHELL is ${SHELLS.join(", ")}. Load the script when the shell starts: in bash from ~/.bashrc, in zsh from a file \`_loom\` in a folder of $fpath, in fish from ~/.config/fish/completions/loom.fish. Print it again after an update of Loom.`,
+    `SHELL is ${SHELLS.join(", ")}. The script runs \`loom completion ${SESSION_IDS}\`, which lists the newest sessions, to complete IDs. Load the script when the shell starts: in bash from ~/.bashrc, in zsh from a file \`_loom\` in a folder of $fpath, in fish from ~/.config/fish/completions/loom.fish. Print it again after an update of Loom.`,
     "Exit codes: 0 printed, 2 unknown shell.",
   ],
   examples: [
@@ -25,9 +28,11 @@ export const COMPLETION: CliCommand = {
 
 export async function runCompletion(
   commands: readonly CliCommand[],
-  { argument = "" }: ParsedCommand,
+  parsed: ParsedCommand,
   terminal: Terminal,
 ): Promise<number> {
+  const { argument = "" } = parsed;
+  if (argument === SESSION_IDS) return (await import("./sessions/newest-sessions.ts")).listSessionIds(parsed, terminal);
   const shell = SHELLS.find((name) => name === argument);
   if (shell === undefined) throw new CliError(`unknown shell \`${argument}\``, `choose one of ${SHELLS.join(", ")}`);
   await terminal.write(createCompletion(shell, commands));
@@ -45,23 +50,33 @@ const WRITERS: { readonly [S in Shell]: (commands: readonly CliCommand[]) => str
   fish: createFishScript,
 };
 
-/** What a value is completed with: given words, names of files, or nothing. */
-type CompletedValues = readonly string[] | "files" | "none";
+/** What a value is completed with. */
+interface CompletedValues {
+  readonly words?: readonly string[] | undefined;
+  readonly hasFiles: boolean;
+  readonly hasSessions: boolean;
+}
 
 const FILE_PLACEHOLDER = /\b(?:FILE|DIR|FOLDER|PATH|STORE)\b/;
+const SESSION_PLACEHOLDER = /\bSESSION\b/;
 
 /** Returns undefined for a switch. */
-function valuesOf({ value, choices }: CliOption): CompletedValues | undefined {
+function valuesOf(name: string, { value, choices }: CliOption): CompletedValues | undefined {
   if (value === undefined) return undefined;
-  return choices ?? (FILE_PLACEHOLDER.test(value) ? "files" : "none");
+  return { words: choices, hasFiles: FILE_PLACEHOLDER.test(value), hasSessions: name === "session" };
 }
 
 function argumentValuesOf({ argument = "", argumentChoices }: CliCommand): CompletedValues {
-  return argumentChoices ?? (FILE_PLACEHOLDER.test(argument) ? "files" : "none");
+  const [hasFiles, hasSessions] = [FILE_PLACEHOLDER.test(argument), SESSION_PLACEHOLDER.test(argument)];
+  return { words: argumentChoices, hasFiles, hasSessions };
 }
 
+/** The long forms of all options. */
 function optionsOf({ options }: CliCommand): readonly (readonly [name: string, option: CliOption])[] {
-  return [...Object.entries(options), ["help", { about: "show the help" }]];
+  const forms = Object.entries(options).flatMap(([name, option]) =>
+    (option.defaultsTo === undefined ? [name] : [name, `no-${name}`]).map((form) => [form, option] as const),
+  );
+  return [...forms, ["help", { about: "show this help", short: "h" }]];
 }
 
 function listLeaves(commands: readonly CliCommand[]): readonly CliCommand[] {
@@ -90,8 +105,9 @@ function createBashScript(commands: readonly CliCommand[]): string {
   );
   const valueCases = leaves.flatMap((command) =>
     Object.entries(command.options).flatMap(([name, option]) => {
-      const values = valuesOf(option);
-      return values === undefined ? [] : [`    "${command.name} --${name}") ${bashWords(values)} ;;`];
+      const values = valuesOf(name, option);
+      const letter = option.short === undefined ? "" : `|"${command.name} -${option.short}"`;
+      return values === undefined ? [] : [`    "${command.name} --${name}"${letter}) ${bashWords(values)} ;;`];
     }),
   );
   const optionCases = leaves.map((command) => {
@@ -100,7 +116,7 @@ function createBashScript(commands: readonly CliCommand[]): string {
   });
   return `# Completion of loom for bash. Load it with: source <(loom completion bash)
 _loom() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} cmd=\${COMP_WORDS[1]} words="" files=""
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} cmd=\${COMP_WORDS[1]} words="" files="" sessions=""
   COMPREPLY=()
   # Bash splits --option=value at the sign.
   if [[ $cur == "=" ]]; then cur=""; elif [[ $prev == "=" ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
@@ -124,21 +140,21 @@ ${optionCases.join("\n")}
       ;;
     esac
   fi
+  if [[ -n $sessions ]]; then words=$(loom completion ${SESSION_IDS} 2>/dev/null | cut -f 1 | tr '\\n' ' '); fi
   local IFS=$'\\n'
+  if [[ -n $words ]]; then COMPREPLY=($(IFS=' '; compgen -W "$words" -- "$cur")); fi
   if [[ -n $files ]]; then
     compopt -o filenames 2>/dev/null
-    COMPREPLY=($(compgen -f -- "$cur"))
-  elif [[ -n $words ]]; then
-    COMPREPLY=($(IFS=' '; compgen -W "$words" -- "$cur"))
+    COMPREPLY+=($(compgen -f -- "$cur"))
   fi
 }
 complete -F _loom loom loom-agent
 `;
 }
 
-function bashWords(values: CompletedValues): string {
-  if (values === "none") return ":";
-  return values === "files" ? "files=1" : `words="${values.join(" ")}"`;
+function bashWords({ words, hasFiles, hasSessions }: CompletedValues): string {
+  if (words !== undefined) return `words="${words.join(" ")}"`;
+  return [...(hasSessions ? ["sessions=1"] : []), ...(hasFiles ? ["files=1"] : []), ":"].join("; ");
 }
 
 function createZshScript(commands: readonly CliCommand[]): string {
@@ -149,19 +165,29 @@ function createZshScript(commands: readonly CliCommand[]): string {
       `    ${name})\n      if (( CURRENT == 3 )); then\n${describe(subcommands, "        ")}\n        return\n      fi\n      cmd="$cmd $words[3]"\n      shift words\n      (( CURRENT-- ))\n      ;;`,
   );
   const cases = listLeaves(commands).map((command) => {
-    const specs = optionsOf(command).map(([name, option]) => {
+    const specs = optionsOf(command).flatMap(([name, option]) => {
       const about = option.about.replaceAll(/[[\]\\]/g, "\\$&");
-      const values = valuesOf(option);
+      const values = valuesOf(name, option);
       // With `=`, zsh completes `--option VALUE` and `--option=VALUE`.
-      if (values === undefined) return quote(`--${name}[${about}]`);
-      return quote(`--${name}=[${about}]:${option.value ?? ""}:${zshWords(values)}`);
+      if (values === undefined) return [quote(`--${name}[${about}]`)];
+      const rest = `[${about}]:${option.value ?? ""}:${zshWords(values, " ")}`;
+      return [`--${name}=`, ...(option.short === undefined ? [] : [`-${option.short}+`])].map((form) =>
+        quote(form + rest),
+      );
     });
     const { argument } = command;
-    if (argument !== undefined) specs.push(quote(`*:${argument}:${zshArguments(argumentValuesOf(command))}`));
+    if (argument !== undefined) specs.push(quote(`*:${argument}:${zshWords(argumentValuesOf(command), "()")}`));
     return `    ${quote(command.name)})\n      _arguments \\\n        ${specs.join(" \\\n        ")}\n      ;;`;
   });
   return `#compdef loom loom-agent
 # Completion of loom for zsh. Save it as _loom in a folder of $fpath.
+_loom_sessions() {
+  local -a listed
+  listed=(\${(f)"$(loom completion ${SESSION_IDS} 2>/dev/null)"})
+  listed=(\${(@)listed//:/\\\\:})
+  listed=(\${(@)listed/$'\\t'/:})
+  _describe session listed
+}
 _loom() {
   local cmd=$words[2] help=""
   local -a choices
@@ -189,19 +215,22 @@ if [[ $funcstack[1] == _loom ]]; then _loom "$@"; else compdef _loom loom loom-a
 `;
 }
 
-function zshWords(values: CompletedValues): string {
-  if (values === "none") return " ";
-  return values === "files" ? "_files" : `(${values.join(" ")})`;
-}
-
-/** An action of one space would keep zsh from inserting options where the argument can also be. */
-function zshArguments(values: CompletedValues): string {
-  return values === "none" ? "()" : zshWords(values);
+/** As `none` for an argument, one space would keep zsh from inserting options where the argument can also be. */
+function zshWords({ words, hasFiles, hasSessions }: CompletedValues, none: string): string {
+  if (words !== undefined) return `(${words.join(" ")})`;
+  const actions = [...(hasSessions ? ["_loom_sessions"] : []), ...(hasFiles ? ["_files"] : [])];
+  return actions.length < 2 ? (actions[0] ?? none) : `{${actions.join("; ")}}`;
 }
 
 function createFishScript(commands: readonly CliCommand[]): string {
-  const lines = ["# Completion of loom for fish.", "complete -c loom -f"];
-  const isFirst = `__fish_use_subcommand; or string match -qr '^\\S+ help$' -- (string join " " (commandline -opc))`;
+  const lines = [
+    "# Completion of loom for fish.",
+    "function __loom_at",
+    String.raw`  string match -qr "^\S+ $argv( |\$)" -- (string join -- " " (commandline -opc))`,
+    "end",
+    "complete -c loom -f",
+  ];
+  const isFirst = `__fish_use_subcommand; or string match -qr '^\\S+ help$' -- (string join -- " " (commandline -opc))`;
   for (const { name, summary } of commands)
     lines.push(`complete -c loom -n ${quoteFish(isFirst)} -a ${name} -d ${quoteFish(summary)}`);
   for (const { name, subcommands } of listGroups(commands)) {
@@ -211,25 +240,23 @@ function createFishScript(commands: readonly CliCommand[]): string {
       lines.push(`complete -c loom -n ${quoteFish(isOpen)} -a ${lastWord(one)} -d ${quoteFish(one.summary)}`);
   }
   for (const command of listLeaves(commands)) {
-    const isHere = command.name
-      .split(" ")
-      .map((word) => `__fish_seen_subcommand_from ${word}`)
-      .join("; and ");
-    const start = `complete -c loom -n ${quoteFish(isHere)}`;
-    for (const [name, option] of optionsOf(command))
-      lines.push(`${start} -l ${name} -d ${quoteFish(option.about)}${fishWords(valuesOf(option))}`);
-    const values = argumentValuesOf(command);
-    if (values === "files") lines.push(`${start} -F`);
-    else if (values !== "none") lines.push(`${start} -a ${quoteFish(values.join(" "))}`);
+    const start = `complete -c loom -n ${quoteFish(`__loom_at ${command.name}`)}`;
+    for (const [name, option] of optionsOf(command)) {
+      const letter = option.short === undefined ? "" : ` -s ${option.short}`;
+      const values = valuesOf(name, option);
+      const rest = values === undefined ? "" : ` ${values.hasFiles ? "-r" : "-x"}${fishWords(values)}`;
+      lines.push(`${start} -l ${name}${letter} -d ${quoteFish(option.about)}${rest}`);
+    }
+    const words = fishWords(argumentValuesOf(command));
+    if (words !== "") lines.push(`${start}${words}`);
   }
   lines.push("complete -c loom-agent -w loom");
   return `${lines.join("\n")}\n`;
 }
 
-function fishWords(values: CompletedValues | undefined): string {
-  if (values === undefined) return "";
-  if (values === "none") return " -x";
-  return values === "files" ? " -r -F" : ` -x -a ${quoteFish(values.join(" "))}`;
+function fishWords({ words, hasFiles, hasSessions }: CompletedValues): string {
+  const listed = words?.join(" ") ?? (hasSessions ? `(loom completion ${SESSION_IDS} 2>/dev/null)` : "");
+  return `${hasFiles ? " -F" : ""}${listed === "" ? "" : ` -a ${quoteFish(listed)}`}`;
 }
 
 function quote(text: string): string {

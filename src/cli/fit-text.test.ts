@@ -11,6 +11,7 @@ describe("cutColumns", () => {
     ["mixed", "a你b好", 5, "a你b…"],
     ["full-width forms and Hangul", "ＡＢ한글", 7, "ＡＢ한…"],
     ["an emoji is one character of two columns", "🌸🌸🌸", 5, "🌸🌸…"],
+    ["an emoji of two code points", "❤\uFE0F❤\uFE0F❤\uFE0F", 5, "❤\uFE0F❤\uFE0F…"],
     ["combining marks take no column", "e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"],
     ["combining marks stay with their letter", "e\u0301e\u0301e\u0301", 2, "e\u0301…"],
     ["an ideograph outside the basic plane", "𠀀𠀀", 3, "𠀀…"],

@@ -6,6 +6,7 @@ import { stripVTControlCharacters } from "node:util";
 
 // Control characters move the cursor, bidirectional marks reorder text, separators break the line.
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+const SIMPLE = /^[\x20-\x7E]*$/;
 const INVISIBLE = /[\p{Mn}\p{Me}\p{Cf}]/u;
 const WIDE =
   /[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{1F200}-\u{1F265}\u{20000}-\u{3FFFD}]/u;
@@ -18,6 +19,11 @@ export function cleanText(text: string): string {
 /** Escapes characters in JSON that could change the terminal; the parsed value is the same. */
 export function escapeJson(text: string): string {
   return text.replaceAll(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** Formats a value as one line of JSON that cannot change the terminal. */
+export function formatJson(value: unknown): string {
+  return `${escapeJson(JSON.stringify(value))}\n`;
 }
 
 /** Cleans text and cuts it to `width` columns; cut text ends with `…`. */
@@ -58,15 +64,25 @@ export function wrapText(text: string, width: number, indent: string): string {
   return wrapped;
 }
 
-/** Columns that text takes; ANSI styles take none. */
+/**
+ * The most columns that text takes; ANSI styles take none. Terminals show a sequence, such as an emoji with a skin tone, as one
+ * character or as several.
+ */
 export function measureColumns(text: string): number {
+  if (SIMPLE.test(text)) return text.length;
   let columns = 0;
   for (const character of stripVTControlCharacters(text)) columns += columnsOf(character);
   return columns;
 }
 
+/** Adds spaces up to `width` columns. */
+export function padColumns(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - measureColumns(text)));
+}
+
 function columnsOf(character: string): 0 | 1 | 2 {
-  if (character < "\u0300") return 1;
+  // The variation selector of emojis makes a narrow character wide.
+  if (character < "\u0300" || character === "\uFE0F") return 1;
   if (INVISIBLE.test(character)) return 0;
   return WIDE.test(character) ? 2 : 1;
 }

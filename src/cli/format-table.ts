@@ -1,5 +1,5 @@
 /** Formats rows in columns that fit the terminal. Cells are cleaned; only the last column is cut. */
-import { cleanText, cutColumns, measureColumns } from "./fit-text.ts";
+import { cleanText, cutColumns, measureColumns, padColumns } from "./fit-text.ts";
 import type { OutputStyle } from "./terminal.ts";
 
 const GAP = 2;
@@ -21,7 +21,7 @@ export function formatTable(
   const isBelow = room < Math.min(MIN_LAST_COLUMNS, widths.at(-1) ?? 0);
   return shown
     .map((row, index) => {
-      const first = row.slice(0, -1).map((cell, place) => pad(cell, widths[place] ?? 0));
+      const first = row.slice(0, -1).map((cell, place) => padColumns(cell, widths[place] ?? 0));
       const last = row.at(-1) ?? "";
       const cut = isBelow ? cutTo(last, (columns ?? Infinity) - GAP) : cutTo(last, room);
       const line = isBelow ? `${first.join("  ").trimEnd()}\n  ${cut}` : [...first, cut].join("  ").trimEnd();
@@ -39,10 +39,6 @@ export function formatTable(
 
 function cutTo(text: string, width: number): string {
   return width === Number.POSITIVE_INFINITY ? text : cutColumns(text, width);
-}
-
-function pad(text: string, width: number): string {
-  return `${text}${" ".repeat(Math.max(0, width - measureColumns(text)))}`;
 }
 
 const UNITS: readonly (readonly [name: string, ms: number])[] = [

@@ -99,7 +99,7 @@ describe("options of an agent of the user", () => {
 
   test("rejects unknown names and options of built-in agents", () => {
     expect(() => read("--agent", "x")).toThrow("`--agent` does not accept `x`");
-    for (const option of [["--model", "offline"], ["--beam", "2"], ["--no-kb"], ["--allow-fetch"]])
+    for (const option of [["--model", "offline"], ["--set", "tot.beam=2"], ["--kb", "none"], ["--allow-fetch"]])
       expect(() => read(...option)).toThrow(`\`${option[0] ?? ""}\` does not apply to \`--agent helper\``);
   });
 });

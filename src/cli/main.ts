@@ -15,15 +15,13 @@ import {
 } from "./command.ts";
 import { CHAT } from "./chat/chat-command.ts";
 import { COMPLETION, runCompletion } from "./completion.ts";
-import { BACKUP, RESTORE, VERIFY } from "./backup/backup-commands.ts";
 import { DOCTOR } from "./doctor/doctor-command.ts";
 import { INIT } from "./init/init-command.ts";
-import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
+import { CHECK, CONVERT, MODELS, RUN } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
-import { OWNER } from "./owner/owner-commands.ts";
-import { APPROVE, CANCEL, RUNS } from "./sessions/run-commands.ts";
-import { SESSIONS } from "./sessions/session-commands.ts";
-import { INGEST, REPLAY, TAIL } from "./sessions/stream-commands.ts";
+import { APPROVE, CANCEL } from "./sessions/run-commands.ts";
+import { SESSIONS, SESSIONS_RUNS } from "./sessions/session-commands.ts";
+import { INGEST, SHOW } from "./sessions/stream-commands.ts";
 import { SERVE } from "./serve/serve-command.ts";
 import { STORE } from "./store/store-commands.ts";
 import { TOKEN } from "./token/token-commands.ts";
@@ -46,26 +44,29 @@ export const COMMANDS: readonly ListedCommand[] = [
     run: async (parsed, terminal) => (await import("./serve/serve.ts")).serve(parsed, terminal),
   },
   {
+    command: SHOW,
+    run: async (parsed, terminal) => (await import("./sessions/run-show.ts")).runShow(parsed, terminal),
+  },
+  {
     command: SESSIONS,
-    run: async (parsed, terminal) => (await import("./sessions/run-sessions.ts")).runSessions(parsed, terminal),
-  },
-  {
-    command: TAIL,
-    run: async (parsed, terminal) => (await import("./sessions/run-tail.ts")).runTail(parsed, terminal),
-  },
-  {
-    command: REPLAY,
-    run: async (parsed, terminal) => (await import("./sessions/run-replay.ts")).runReplay(parsed, terminal),
+    async run(parsed, terminal) {
+      if (parsed.command === SESSIONS_RUNS)
+        return (await import("./sessions/run-control.ts")).runControl(parsed, terminal);
+      if (parsed.options["owner"] !== undefined)
+        return (await import("./sessions/erase-owner.ts")).runErasure(parsed, terminal);
+      return (await import("./sessions/run-sessions.ts")).runSessions(parsed, terminal);
+    },
   },
   {
     command: INGEST,
     run: async (parsed, terminal) => (await import("./sessions/run-ingest.ts")).runIngest(parsed, terminal),
   },
-  ...[RUNS, CANCEL, APPROVE].map((command) => ({
+  ...[CANCEL, APPROVE].map((command) => ({
     command,
     run: async (...args: Parameters<ListedCommand["run"]>) =>
       (await import("./sessions/run-control.ts")).runControl(...args),
   })),
+  { command: MODELS, run: async (parsed, terminal) => (await import("./models.ts")).runModels(parsed, terminal) },
   {
     command: KB,
     run: async (parsed, terminal) => (await import("./kb/run-knowledge-base.ts")).runKnowledgeBase(parsed, terminal),
@@ -74,18 +75,9 @@ export const COMMANDS: readonly ListedCommand[] = [
     command: TOKEN,
     run: async (parsed, terminal) => (await import("./token/run-tokens.ts")).runTokens(parsed, terminal),
   },
-  ...[BACKUP, RESTORE, VERIFY].map((command) => ({
-    command,
-    run: async (...args: Parameters<ListedCommand["run"]>) =>
-      (await import("./backup/run-backup.ts")).runBackup(...args),
-  })),
   {
     command: STORE,
     run: async (parsed, terminal) => (await import("./store/run-store.ts")).runStore(parsed, terminal),
-  },
-  {
-    command: OWNER,
-    run: async (parsed, terminal) => (await import("./owner/run-owner.ts")).runOwner(parsed, terminal),
   },
   {
     command: DOCTOR,
@@ -97,8 +89,6 @@ export const COMMANDS: readonly ListedCommand[] = [
     run: async (parsed, terminal) => (await import("./convert.ts")).runConvert(parsed, terminal),
   },
   { command: CHECK, run: async (parsed, terminal) => (await import("./check.ts")).runCheck(parsed, terminal) },
-  { command: SCHEMA, run: async (parsed, terminal) => (await import("./schema.ts")).runSchema(parsed, terminal) },
-  { command: DEMO, run: async (parsed, terminal) => (await import("./demo.ts")).runDemo(parsed, terminal) },
   {
     command: COMPLETION,
     run: async (parsed, terminal) =>
@@ -109,6 +99,18 @@ export const COMMANDS: readonly ListedCommand[] = [
       ),
   },
 ];
+
+/** Commands of earlier versions, and what does the same now. */
+const REPLACED: { readonly [name: string]: string } = {
+  backup: "store backup",
+  owner: "sessions delete --owner NAME",
+  replay: "show SESSION",
+  restore: "store restore",
+  runs: "sessions runs",
+  schema: "check --schema",
+  tail: "show SESSION --follow",
+  verify: "store verify",
+};
 
 /** Longer lines are hard to read. */
 const WIDEST_HELP = 100;
@@ -163,10 +165,8 @@ function findCommand(name: string): ListedCommand {
     const option = name.startsWith("--") ? findNearest(name, ["version", "help"]) : undefined;
     throw new CliError(`unknown option \`${name}\``, option === undefined ? list : `did you mean \`--${option}\`?`);
   }
-  const nearest = findNearest(
-    name,
-    COMMANDS.map(({ command }) => command.name),
-  );
+  const names = COMMANDS.map(({ command }) => command.name);
+  const nearest = Object.hasOwn(REPLACED, name) ? REPLACED[name] : findNearest(name, names);
   throw new CliError(`unknown command \`${name}\``, nearest === undefined ? list : `did you mean \`loom ${nearest}\`?`);
 }
 

@@ -1,6 +1,7 @@
 /** The standard streams as commands use them, with back-pressure and colours only on a terminal. */
 import { styleText } from "node:util";
 import { CliError } from "./command.ts";
+import { measureColumns } from "./fit-text.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -14,6 +15,11 @@ export interface Terminal {
   writeError(text: string): void;
   /** Replaces the progress line on standard error; undefined removes it. Does nothing if that is not a terminal. */
   progress(text: string | undefined): void;
+  /**
+   * Replaces the rows below everything else, on standard error or else on standard output, until something is written.
+   * Does nothing if neither is a terminal that can move the cursor. Rows must fit its columns.
+   */
+  live(rows: readonly string[]): void;
   /** Styles text for standard output. */
   readonly style: (style: Style, text: string) => string;
   /** Styles text for standard error. */
@@ -21,10 +27,13 @@ export interface Terminal {
   /** Columns of standard output and standard error; undefined if that is not a terminal. */
   readonly columns: number | undefined;
   readonly errorColumns: number | undefined;
+  /** Most rows that `live` can replace. */
+  readonly liveHeight: number;
 }
 
 /** Some programs, such as `script`, open terminals of size 0. */
 const UNKNOWN_COLUMNS = 80;
+const UNKNOWN_ROWS = 24;
 
 export type OutputStyle = Pick<Terminal, "columns" | "style">;
 
@@ -37,7 +46,9 @@ export function createTerminal(
   stderr: NodeJS.WriteStream,
 ): Terminal {
   let failure: Error | undefined;
-  let shown = false;
+  /** The rows that can be replaced; the cursor is behind the last one. */
+  let shown: readonly string[] = [];
+  const screen = [stderr, stdout].find(({ isTTY }) => isTTY);
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     failure ??=
       error.code === "EPIPE"
@@ -46,10 +57,29 @@ export function createTerminal(
   });
   // There is nowhere left to report it.
   stderr.on("error", () => undefined);
-  const clear = () => {
-    if (shown) stderr.write("\r\u001B[K");
-    shown = false;
+  const setShown = (rows: readonly string[]) => {
+    // The shell continues where the cursor is.
+    if (rows.length > 0 && shown.length === 0) process.on("exit", clear);
+    else if (rows.length === 0) process.off("exit", clear);
+    shown = rows;
   };
+  /** Returns the sequence that erases the rows. */
+  const erase = (): string => {
+    if (shown.length === 0) return "";
+    // If the window became narrower, the terminal has wrapped the rows.
+    const columns = (screen?.columns ?? 0) || UNKNOWN_COLUMNS;
+    const above = shown.reduce((sum, row) => sum + Math.max(1, Math.ceil(measureColumns(row) / columns)), -1);
+    // Row by row, because some terminals move a screen that is erased at once to their scrollback.
+    return `\r\u001B[K${"\u001B[A\u001B[K".repeat(above)}`;
+  };
+  const draw = (rows: readonly string[]) => {
+    if (rows.length === shown.length && rows.every((row, index) => row === shown[index])) return;
+    const text = `${erase()}${rows.join("\n")}`;
+    if (screen === undefined || text === "") return;
+    setShown(rows);
+    screen.write(text);
+  };
+  const clear = () => draw([]);
   const throwFailure = () => {
     if (failure !== undefined) throw failure;
   };
@@ -78,11 +108,10 @@ export function createTerminal(
       stderr.write(text);
     },
     progress(text) {
-      if (!stderr.isTTY) return;
-      clear();
-      if (text === undefined) return;
-      shown = true;
-      stderr.write(text);
+      if (stderr.isTTY) draw(text === undefined ? [] : [text]);
+    },
+    live(rows) {
+      if (process.env["TERM"] !== "dumb") draw(rows);
     },
     style: (style, text) => styleText(style, text, { stream: stdout }),
     styleError: (style, text) => styleText(style, text, { stream: stderr }),
@@ -91,6 +120,9 @@ export function createTerminal(
     },
     get errorColumns() {
       return stderr.isTTY ? stderr.columns || UNKNOWN_COLUMNS : undefined;
+    },
+    get liveHeight() {
+      return Math.max(2, ((screen?.rows ?? 0) || UNKNOWN_ROWS) - 1);
     },
   };
 }

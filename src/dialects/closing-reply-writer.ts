@@ -9,6 +9,7 @@
 import type { StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { MessageChunkEvent, NodeEnterEvent } from "../protocol/events.generated.ts";
+import { runKey } from "../protocol/match-run.ts";
 import { isTerminal, isAnswerChannel } from "../protocol/record.ts";
 import type { MissingText } from "./dialect.ts";
 import { MAX_REPLY_CHARACTERS } from "./reply-text.ts";
@@ -62,7 +63,7 @@ export class ClosingReplyWriter {
   /** Adds the next record. Returns the reply to send after its frame, if there is one. */
   add({ envelope, event }: StampedRecord): ClosingReply | undefined {
     const { node_id = "", event_id } = envelope;
-    const key = keyOf(envelope);
+    const key = runKey(envelope.session_id, envelope.run_id);
     if (event.type === "message_chunk") {
       const { channel, content } = event as MessageChunkEvent;
       if (!isAnswerChannel(channel)) return undefined;
@@ -98,7 +99,7 @@ export class ClosingReplyWriter {
   /** Returns the missing text that the reply after `record` needs; see `Encoder`. */
   findMissingText({ envelope, event }: StampedRecord): MissingText | undefined {
     if (event.type !== "run_end" || !isTerminal(event)) return undefined;
-    const { nodes, last = "" } = this.#runs.get(keyOf(envelope)) ?? {};
+    const { nodes, last = "" } = this.#runs.get(runKey(envelope.session_id, envelope.run_id)) ?? {};
     const node = nodes?.get(last);
     if (node === undefined || node.missing === 0) return undefined;
     return {
@@ -143,8 +144,4 @@ export class ClosingReplyWriter {
   #clearRun({ nodes }: RunAnswer): void {
     for (const node of nodes.values()) this.#clear(node);
   }
-}
-
-function keyOf({ session_id, run_id = "" }: StampedRecord["envelope"]): string {
-  return `${session_id.length}:${session_id}${run_id}`;
 }

@@ -44,7 +44,8 @@ export function extraOf(envelope: Envelope, dialect: string): JsonObject | undef
   return isJsonObject(extra) ? extra : undefined;
 }
 
-/** Returns the envelope with extra fields of a dialect. */
+/** Returns the envelope with extra fields of a dialect, if there are any. */
 export function withExtra(envelope: Envelope, dialect: string, extra: JsonObject | undefined): Envelope {
-  return extra === undefined ? envelope : { ...envelope, ext: { [dialect]: extra } };
+  if (extra === undefined || Object.keys(extra).length === 0) return envelope;
+  return { ...envelope, ext: { [dialect]: extra } };
 }

@@ -1,11 +1,12 @@
 /**
  * Encoder for dialects whose frames depend on earlier records: one fold per run, and a table with a row per event type.
  * A fold is created by the first record of its run and removed with the last. The end of a run that did not complete is
- * encoded with its reply, which gives no frame. Folds are plain data, so that the encoder can be saved: their classes have
- * no methods.
+ * encoded with its reply, which gives no frame. Folds are saved as plain data: their classes have no private fields, and a
+ * restored fold gets its methods back.
  */
 import { type EventType, isKnownEvent, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
+import { runKey } from "../protocol/match-run.ts";
 import { endsRun, isBeforeReply, mayLackRun } from "../protocol/record.ts";
 import type { EventEncoder, LedgerTable } from "./ledger.ts";
 
@@ -40,19 +41,22 @@ export function createFoldState<Fold, Shared>(shared: Shared): FoldState<Fold, S
 /** The dialect-specific parts of a fold encoder. */
 export interface FoldHooks<Fold, Out = string> {
   readonly table: LedgerTable<Fold, Out>;
+  /** The prototype of the folds, if their class has methods. */
+  readonly methods?: object;
   create(record: StampedRecord): Fold;
   /** Returns frames to send before those of the record, for example to open a run whose run_start was not received. */
   before?(fold: Fold, record: StampedRecord): readonly Out[];
   /** Returns frames to send after those of the record. */
   after?(fold: Fold, record: StampedRecord): readonly Out[];
-  /** Encodes a record outside a run. Without it, such records are dropped. */
-  encodeRunless?(record: StampedRecord): readonly Out[];
+  /** Encodes a record outside a run. Without it, such records are dropped. `isLive`: its session has a live run. */
+  encodeRunless?(record: StampedRecord, isLive: boolean): readonly Out[];
   readonly held?: () => number;
 }
 
 /** Continues the state that an encoder with the same options saved; starts a new one if `saved` is undefined. */
 export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out>, saved: unknown): FoldEncoder<Out> {
   const state = (saved ?? createFoldState(undefined)) as FoldState<Fold, unknown>;
+  if (hooks.methods !== undefined) for (const fold of state.folds.values()) Object.setPrototypeOf(fold, hooks.methods);
   const folds = new BoundedMap<Fold>(MAX_LIVE_RUNS, undefined, state.folds);
   const last = new BoundedMap<string>(MAX_LIVE_RUNS, undefined, state.last);
   const ends = new BoundedMap<StampedRecord>(MAX_LIVE_RUNS, undefined, state.ends);
@@ -61,12 +65,16 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
 
   function findFold(record: StampedRecord, session: string, run: string): Fold {
     if (recent?.session === session && recent.run === run && record.event.type !== "run_start") return recent.fold;
-    const key = keyOf(session, run);
+    const key = runKey(session, run);
     if (record.event.type === "run_start") folds.delete(key);
     if (folds.get(key) === undefined) last.set(session, run);
     const fold = folds.getOrCreate(key, () => hooks.create(record));
     recent = { session, run, fold };
     return fold;
+  }
+
+  function hasRun(session: string): boolean {
+    return [...folds.keys()].some((key) => key.startsWith(runKey(session, "")));
   }
 
   return {
@@ -87,7 +95,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         // A foreign stream may have no run IDs; its records belong to one unnamed run. In a stream with run IDs, a
         // record without one belongs only to the session.
         if (last.get(session) !== "" && mayLackRun(event)) {
-          if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record);
+          if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record, hasRun(session));
           if (hooks.table[event.type as EventType].support !== "omitted") state.dropped++;
           return NOTHING;
         }
@@ -95,7 +103,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         if (last.get(session) !== "" && !isKnownEvent(event)) return NOTHING;
         run = "";
       }
-      const key = keyOf(session, run);
+      const key = runKey(session, run);
       if (isBeforeReply(event)) {
         ends.set(key, record);
         return NOTHING;
@@ -127,8 +135,4 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
 /** The position of the frames that end a run is that of its last record. */
 function pickPosition({ event_id, ts }: StampedRecord["envelope"]): Partial<StampedRecord["envelope"]> {
   return ts === undefined ? { event_id } : { event_id, ts };
-}
-
-function keyOf(session: string, run: string): string {
-  return `${session.length}:${session}${run}`;
 }

@@ -5,7 +5,14 @@
  */
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { findLoomEventForm } from "../protocol/events.generated.ts";
-import type { EventOf, EventType, LoomEvent, StampedRecord } from "../protocol/index.ts";
+import {
+  type EventOf,
+  type EventType,
+  isJsonObject,
+  type JsonObject,
+  type LoomEvent,
+  type StampedRecord,
+} from "../protocol/index.ts";
 
 /** How a dialect represents an event type. */
 export type LedgerEntry =
@@ -42,8 +49,10 @@ interface CarryOptions<T extends EventType> {
   readonly isLost?: (event: EventOf<T>) => boolean;
 }
 
-/** `isLost` for an event that is never read back. */
-export const isNotReadBack = (): boolean => true;
+/** Options of a row for an event that is never read back. */
+export function notReadBack(note: string) {
+  return { note: `${note}. It is not read back`, isLost: () => true };
+}
 
 /** The dialect has a frame for the event. */
 export function carried<Fold, T extends EventType, Out = string>(
@@ -55,12 +64,25 @@ export function carried<Fold, T extends EventType, Out = string>(
 }
 
 /** The event is sent as a frame of another kind. */
-export function converted<Fold, T extends EventType>(
+export function converted<Fold, T extends EventType, Out = string>(
   frame: string,
-  encode: EventEncoder<Fold, T>,
+  encode: EventEncoder<Fold, T, Out>,
   options: CarryOptions<T> = {},
-): LedgerRow<Fold, T> {
+): LedgerRow<Fold, T, Out> {
   return { support: "converted", frame, encode, ...describe(options) };
+}
+
+/** A row for frames without an event: those that came from this dialect are sent again. */
+export function ownFrames<Fold, Out = string>(
+  dialect: string,
+  write: (fold: Fold, frame: JsonObject, record: StampedRecord) => readonly Out[],
+): LedgerRow<Fold, "foreign", Out> {
+  return converted(
+    "original frame",
+    (fold, event, record) =>
+      event.dialect === dialect && isJsonObject(event.frame) ? write(fold, event.frame, record) : [],
+    { note: "only frames that came from this dialect", isLost: (event) => event.dialect !== dialect },
+  );
 }
 
 /** `observe` updates the fold for an event that produces no frame. */
@@ -91,8 +113,8 @@ function describe<T extends EventType>({ note, lostFields = [], isLost }: CarryO
   return dropUndefined({ note, lostFields, isLost: isLost as ((event: LoomEvent) => boolean) | undefined });
 }
 
-/** Returns the fields of `run_start` that a dialect does not send: all but `sent`. */
-export function listLostRunFields(...sent: readonly (keyof EventOf<"run_start">)[]): readonly string[] {
-  const names = findLoomEventForm("run_start")?.fields.keys() ?? [];
-  return [...names].filter((name) => !(sent as readonly string[]).includes(name));
+/** Returns the fields of an event that a dialect does not send: all but `sent`. */
+export function listLost<T extends EventType>(type: T, ...sent: readonly (keyof EventOf<T>)[]): readonly string[] {
+  const names = findLoomEventForm(type)?.fields.keys() ?? [];
+  return [...names].filter((name) => !(sent as readonly PropertyKey[]).includes(name));
 }

@@ -1,4 +1,4 @@
-/** JSON Schemas of the dialects, for `loom schema` and `spec/schema`. */
+/** JSON Schemas of the dialects, for `loom check --schema` and `spec/schema`. */
 import type { JsonObject } from "../protocol/index.ts";
 import { shapeSchema, unionSchema } from "../protocol/json-schema.ts";
 import { type Dialect, FRAME_TAG_FIELDS } from "./dialect.ts";

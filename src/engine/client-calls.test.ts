@@ -220,7 +220,7 @@ describe("client tools of a queued message", () => {
         outcome: { code: "invalid_command" },
       });
     await sendCommand(log, enqueue("good", [tool]));
-    expect((await started.promise).clientTools).toEqual([{ name: "locate", inputSchema: { type: "object" } }]);
+    expect((await started.promise).request.clientTools).toEqual([{ name: "locate", inputSchema: { type: "object" } }]);
   });
 });
 
@@ -244,7 +244,7 @@ describe("a call of the client in a run whose process died", () => {
     const ends: unknown[] = [];
     const session = await openSession(log, SESSION, waitAgain(ends));
     expect(session.recovered).toEqual([{ runId: "dead", outcome: "resumed" }]);
-    expect(session.liveRun?.clientTools).toEqual([{ name: "locate" }]);
+    expect(session.liveRun?.request.clientTools).toEqual([{ name: "locate" }]);
     const before = (await readRecords(log)).length;
     await sendCommand(log, result({ run_id: "dead" }));
     expect((await sendCommand(log, result({ run_id: "dead" }))).outcome?.code).toMatch(/already_answered|run_ended/);

@@ -1,4 +1,6 @@
 /** Reads fields of the bodies of commands, and settles commands. */
+import type { CommandState } from "../log/log.ts";
+import { type ControlCommand, readUp } from "../protocol/control/control-codec.ts";
 import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
 import type { Settle } from "./run-contract.ts";
@@ -7,6 +9,20 @@ import type { Settle } from "./run-contract.ts";
 export interface CommandTarget {
   readonly runId?: string | undefined;
   readonly requestId?: string | undefined;
+}
+
+/** Fields that are used as keys. */
+const KEYS = ["run_id", "call_id", "list_id", "item_id", "name"];
+
+/** Reads a command by the declaration of its control frame, without fields that are null. Throws `invalid_command`. */
+export function readCommand<T extends ControlCommand["type"]>(
+  type: T,
+  { commandId, sessionId, body }: CommandState,
+): Extract<ControlCommand, { readonly type: T }> {
+  const read = readUp({ ...body, type, id: commandId, session: sessionId });
+  if (!read.ok) throw invalidCommand(read.message);
+  for (const name of KEYS) readName(body, name);
+  return read.frame as Extract<ControlCommand, { readonly type: T }>;
 }
 
 /** Reads a string. Throws `invalid_command` for another type, like the functions below. */

@@ -12,6 +12,7 @@ import {
 } from "../../test/contracts/sender.ts";
 import { openStream } from "../log/stream.ts";
 import { sendCommand } from "./send-command.ts";
+import type { Run } from "./run.ts";
 import { openSession } from "./session.ts";
 
 let count = 0;
@@ -238,9 +239,9 @@ describe("enqueue", () => {
     const log = await createLog();
     let live = 0;
     await using session = await openSession(log, SESSION, {
-      onRun: async (run, { message }) => {
+      onRun: async (run) => {
         expect(++live).toBe(1);
-        await run.span("n", (node) => node.write(`re: ${message}`));
+        await run.span("n", (node) => node.write(`re: ${run.message}`));
         live--;
       },
     });
@@ -314,7 +315,7 @@ describe("enqueue", () => {
     const commands = [1, 2, 3].map((n) => command("enqueue", { message: `${n}` }));
     for (const each of commands) await log.submit(each);
     const seen: (string | undefined)[] = [];
-    const onRun = async (_run: unknown, { message }: { message?: string | undefined }) => void seen.push(message);
+    const onRun = async ({ message }: Run) => void seen.push(message);
     await using session = await openSession(log, SESSION, { maxQueuedRuns: 2, onRun });
     await session.idle();
     const outcomes = await Promise.all(commands.map(({ commandId }) => log.getCommand(SESSION, commandId)));

@@ -20,19 +20,11 @@ import { hideContent } from "../log/model-content.ts";
 import { quotaExceeded } from "../log/owner-quota.ts";
 import { assertName, assertSessionId } from "../log/rules.ts";
 import { waitLonger } from "../log/wait-longer.ts";
-import {
-  type AnyEvent,
-  type Envelope,
-  type EventOf,
-  type EventRecord,
-  isKnownEvent,
-  isLoomError,
-  LoomError,
-} from "../protocol/index.ts";
+import { type AnyEvent, type EventOf, type EventRecord, isLoomError, LoomError } from "../protocol/index.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { repairJson } from "../protocol/json.ts";
-import { matchRun, runKey, type NamedRun } from "../protocol/match-run.ts";
-import { endsRun, isTerminal, mayLackRun } from "../protocol/record.ts";
+import { matchRun, mayBeRunless, runKey, type NamedRun } from "../protocol/match-run.ts";
+import { endsRun, isTerminal } from "../protocol/record.ts";
 import { TextJoiner } from "../protocol/text-joiner.ts";
 import { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
@@ -190,26 +182,23 @@ export class ForeignSession {
     const isPlain = envelope.ext === undefined && !extras.isFiltered;
     const nodeId = envelope.node_id?.toWellFormed();
     const draft: EventDraft = { nodeId, event: checked, extras: isPlain ? undefined : extras };
-    let run = this.#find(envelope, checked);
+    const record = { envelope, event: checked };
+    let run = this.#find(record);
     // Without run IDs, a second `run_start` begins another run.
     if (run !== undefined && name === undefined && checked.type === "run_start") {
       this.#failRun(run, { message: "The next run started before this one ended", code: "stream_cut" });
       run = undefined;
     }
-    if (run === undefined && mayBeRunless(name, checked)) this.#sequencer.push([draft], { ts });
+    if (run === undefined && mayBeRunless(record)) this.#sequencer.push([draft], { ts });
     else
       this.#writeToRun(run ?? (await this.#begin({ sessionId: envelope.session_id, runId: name }, checked)), draft, ts);
   }
 
   /** Finds the open run of a record. Throws `invalid_event` if it may belong to several. */
-  #find(envelope: Envelope, event: AnyEvent): OpenForeignRun | undefined {
-    const run = this.#open.get(runKey(envelope.session_id, envelope.run_id));
-    if (run !== undefined || event.type === "run_start" || mayBeRunless(envelope.run_id, event)) return run;
-    const sources = [...this.#open.values()].map((open) => ({ ...open.source, open }));
-    const match = matchRun(envelope, sources);
-    if (match === "several")
-      throw new LoomError("invalid_event", `\`${event.type}\` may belong to several runs; it needs a session_id`);
-    return match?.open;
+  #find(record: EventRecord): OpenForeignRun | undefined {
+    const match = matchRun(record, this.#open);
+    if (match !== "several") return match;
+    throw new LoomError("invalid_event", `\`${record.event.type}\` may belong to several runs; it needs a session_id`);
   }
 
   #writeToRun(run: OpenForeignRun, draft: EventDraft, ts: number): void {
@@ -314,8 +303,10 @@ export class ForeignSession {
 
   /** Returns the given run ID, or one derived from the position of the run's first record. */
   async #findName(name: string | undefined): Promise<string> {
-    const own = name ?? `run-${this.#sequencer.nextId}`;
-    for (let id = own, tries = 1; ; id = `${own}-${this.#sequencer.nextId}${tries === 1 ? "" : `-${tries}`}`, tries++) {
+    const { nextId } = this.#sequencer;
+    const own = name ?? `run-${nextId}`;
+    for (let tries = 0; ; tries++) {
+      const id = tries === 0 ? own : `${own}-${nextId}${tries === 1 ? "" : `-${tries}`}`;
       assertName("run", id);
       const isTaken = this.#names.has(id) || (await this.#isStored(id));
       if (!isTaken) return id;
@@ -442,11 +433,6 @@ function runLiveError(run_id: string): LoomError {
 
 function keyOf({ source }: OpenForeignRun): string {
   return runKey(source.sessionId, source.runId);
-}
-
-/** True for a record without run ID that can happen outside a run. */
-function mayBeRunless(runId: string | undefined, event: AnyEvent): boolean {
-  return runId === undefined && (mayLackRun(event) || !isKnownEvent(event));
 }
 
 /**

@@ -9,14 +9,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { CommandOutcome, CommandState, Log, RunInfo, Settlement } from "../log/log.ts";
-import {
-  type ErrorCode,
-  isJsonObject,
-  isLoomError,
-  type JsonObject,
-  LoomError,
-  type LoomEvent,
-} from "../protocol/index.ts";
+import { type ErrorCode, isLoomError, type JsonObject, LoomError, type LoomEvent } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { findToolRule } from "../protocol/tool-rules.ts";
@@ -25,6 +18,7 @@ import {
   invalidCommand,
   isTarget,
   readCallerRules,
+  readCommand,
   readName,
   readTargetOf,
   readText,
@@ -192,11 +186,11 @@ export class Inbox {
       case "cancel":
         return this.#cancel(command);
       case "approve": {
-        const reply = readReply(command.body);
+        const reply = readReply(command);
         return this.#answer(command, reply.callId, (run, settle) => run.answerApproval(reply, settle));
       }
       case "tool_result": {
-        const reply = readResult(command.body);
+        const reply = readResult(command);
         return this.#answer(command, reply.callId, (run, settle) => run.answerCall(reply, settle));
       }
       case "permission":
@@ -285,10 +279,8 @@ export class Inbox {
   /** Allows all calls of a tool in the session, or ends that. Calls that wait are approved. */
   async #permit(command: CommandState): Promise<void> {
     const { body } = command;
-    const name = readName(body, "name");
-    const { rule } = body;
-    if (name === undefined || name === "") throw invalidCommand("`name` is missing");
-    if (rule !== "allow" && rule !== "ask") throw invalidCommand("`rule` must be allow or ask");
+    const { name, rule } = readCommand("permission", command);
+    if (name === "") throw invalidCommand("`name` is empty");
     if (rule === "allow" && findToolRule([readCallerRules(body)], name) === "deny")
       throw new LoomError("forbidden", `The caller may not use ${name}, so it cannot allow it`);
     const allowed = this.#records.allowedTools;
@@ -315,18 +307,14 @@ export class Inbox {
 
   /** Stores the feedback of a user about the answer of a run. */
   async #rate(command: CommandState): Promise<void> {
-    const { body } = command;
-    const runId = readName(body, "run_id");
-    const { rating } = body;
-    if (runId === undefined) throw invalidCommand("`run_id` is missing");
-    if (rating !== "good" && rating !== "bad" && rating !== "none")
-      throw invalidCommand("`rating` must be good, bad or none");
-    const comment = readText(body, "comment")?.toWellFormed();
-    if (comment !== undefined && comment.length > MAX_COMMENT)
-      throw invalidCommand(`\`comment\` has at most ${MAX_COMMENT} characters`);
+    const { run_id: runId, rating, comment = "" } = readCommand("feedback", command);
+    if (comment.length > MAX_COMMENT) throw invalidCommand(`\`comment\` has at most ${MAX_COMMENT} characters`);
     if ((await this.#findStatuses({ runId })).length === 0)
       throw new LoomError("unknown_run", `The session has no run "${runId}"`);
-    const said = dropUndefined({ comment: comment === "" ? undefined : comment, actor: readText(body, "actor") });
+    const said = dropUndefined({
+      comment: comment === "" ? undefined : comment.toWellFormed(),
+      actor: readText(command.body, "actor"),
+    });
     await this.#record(command, { type: "feedback", target_run_id: runId, rating, ...said });
   }
 
@@ -340,17 +328,9 @@ export class Inbox {
   }
 
   async #toggle(command: CommandState): Promise<void> {
-    const { body } = command;
-    const { completed, text } = body;
-    const list_id = readName(body, "list_id");
-    const item_id = readName(body, "item_id");
-    if (list_id === undefined || item_id === undefined) throw invalidCommand("`list_id` and `item_id` must be strings");
-    const hasState = typeof completed === "boolean";
-    if (!hasState && completed != null) throw invalidCommand("`completed` must be true or false");
-    const hasText = typeof text === "string";
-    if (!hasText && text != null) throw invalidCommand("`text` must be a string");
-    if (!hasState && !hasText) throw invalidCommand("`completed` or `text` is required");
-    const changes = { ...(hasState && { completed }), ...(hasText && { text }) };
+    const { list_id, item_id, completed, text } = readCommand("todo", command);
+    if (completed === undefined && text === undefined) throw invalidCommand("`completed` or `text` is required");
+    const changes = dropUndefined({ completed, text });
     await this.#record(command, { type: "todo_update", list_id, item_id, ...changes });
   }
 
@@ -375,37 +355,20 @@ const MAX_ALLOWED = 100;
 /** Maximum characters of the comment of a user; code `invalid_command`. */
 const MAX_COMMENT = 4000;
 
-function readReply(body: JsonObject): ApprovalReply {
-  const callId = readName(body, "call_id");
-  const { decision, arguments: edited } = body;
-  if (callId === undefined) throw invalidCommand("`call_id` is missing");
-  if (decision !== "approved" && decision !== "rejected")
-    throw invalidCommand("`decision` must be approved or rejected");
-  if (edited != null && !isJsonObject(edited)) throw invalidCommand("`arguments` must be an object");
-  return {
-    callId,
-    decision,
-    name: readText(body, "name"),
-    digest: readText(body, "digest"),
-    arguments: edited ?? undefined,
-    reason: readText(body, "reason"),
-    actor: readText(body, "actor"),
-    toolRules: readCallerRules(body),
-  };
+function readReply(command: CommandState): ApprovalReply {
+  const { call_id: callId, decision, arguments: edited, digest, reason } = readCommand("approve", command);
+  const name = readText(command.body, "name");
+  return { callId, decision, name, digest, arguments: edited, reason, ...readCaller(command) };
 }
 
-function readResult(body: JsonObject): ClientCallReply {
-  const callId = readName(body, "call_id");
-  const { output, is_error } = body;
-  if (callId === undefined) throw invalidCommand("`call_id` is missing");
-  if (is_error != null && typeof is_error !== "boolean") throw invalidCommand("`is_error` must be true or false");
-  return {
-    callId,
-    output,
-    isError: is_error ?? false,
-    actor: readText(body, "actor"),
-    toolRules: readCallerRules(body),
-  };
+function readResult(command: CommandState): ClientCallReply {
+  const { call_id: callId, output, is_error: isError } = readCommand("tool_result", command);
+  return { callId, output, isError, ...readCaller(command) };
+}
+
+/** Reads what the server says about the caller. */
+function readCaller({ body }: CommandState): Pick<ApprovalReply, "actor" | "toolRules"> {
+  return { actor: readText(body, "actor"), toolRules: readCallerRules(body) };
 }
 
 function readTarget(body: JsonObject): CommandTarget {

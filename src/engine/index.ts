@@ -6,7 +6,7 @@
  */
 export type { ApprovalAnswer } from "./open-work.ts";
 export type { NodeRun } from "./node-run.ts";
-export { type RecoveredSession, recoverOrphans, type RecoverOptions } from "./recover-orphans.ts";
+export { type RecoveredSession, recoverOrphans } from "./recover-orphans.ts";
 export type { DeadRun, RecoveredRun, RecoveryOptions } from "./recovery.ts";
 export type { Run } from "./run.ts";
 export type {

@@ -8,14 +8,6 @@ import type { RecoveredRun } from "./recovery.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** Options of `recoverOrphans`, and of the sessions it opens. */
-export interface RecoverOptions extends SessionOptions {
-  /** Maximum sessions to recover. Default: all. */
-  readonly limit?: number;
-  /** Sessions recovered at the same time. A session counts until its resumed run has ended. Default: 8. */
-  readonly concurrency?: number;
-}
-
 /** What happened to one orphaned session. */
 export interface RecoveredSession {
   readonly sessionId: string;
@@ -24,6 +16,7 @@ export interface RecoveredSession {
   readonly error?: LoomError;
 }
 
+/** Sessions recovered at the same time. A session counts until its resumed run has ended. */
 const CONCURRENCY = 8;
 const PAGE_OF_SESSIONS = 100;
 
@@ -36,35 +29,31 @@ const PAGE_OF_SESSIONS = 100;
  * const sessions = await recoverOrphans(log, { resume });
  * ```
  */
-export async function recoverOrphans(log: Log, options: RecoverOptions = {}): Promise<readonly RecoveredSession[]> {
-  const { limit = Number.POSITIVE_INFINITY, concurrency = CONCURRENCY, ...sessionOptions } = options;
+export async function recoverOrphans(log: Log, options: SessionOptions = {}): Promise<readonly RecoveredSession[]> {
   // List all before opening the first: a recovered session is no longer an orphan and cannot be a list position.
-  const orphans = await listOrphans(log, limit);
+  const orphans = await listOrphans(log);
   const report: RecoveredSession[] = [];
   const waiting = orphans.entries();
   const work = async (): Promise<void> => {
-    for (const [index, sessionId] of waiting) report[index] = await recoverSession(log, sessionId, sessionOptions);
+    for (const [index, sessionId] of waiting) report[index] = await recoverSession(log, sessionId, options);
   };
-  const places = Math.max(1, Math.min(concurrency, orphans.length));
-  await Promise.all(Array.from({ length: places }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
   return report;
 }
 
-async function listOrphans(log: Log, limit: number): Promise<readonly string[]> {
+async function listOrphans(log: Log): Promise<readonly string[]> {
   const found = new Set<string>();
-  for (let after: string | undefined; found.size < limit;) {
-    const size = found.size;
-    const page = await nextPage(log, Math.min(limit - size, PAGE_OF_SESSIONS), after);
+  for (let after: string | undefined; ;) {
+    const page = await nextPage(log, after);
     for (const sessionId of page) found.add(sessionId);
-    if (found.size === size) break;
+    if (page.length < PAGE_OF_SESSIONS) return [...found];
     after = page.at(-1);
   }
-  return [...found];
 }
 
-async function nextPage(log: Log, limit: number, after: string | undefined): Promise<readonly string[]> {
+async function nextPage(log: Log, after: string | undefined): Promise<readonly string[]> {
   try {
-    return await log.listOrphans({ limit, ...(after === undefined ? {} : { after }) });
+    return await log.listOrphans({ limit: PAGE_OF_SESSIONS, ...(after === undefined ? {} : { after }) });
   } catch (error) {
     // The session to continue after was deleted. The next call finds the rest.
     if (after !== undefined && isLoomError(error, "cursor_invalid")) return [];

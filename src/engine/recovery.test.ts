@@ -118,7 +118,7 @@ describe("a run whose process died", () => {
     await session.idle();
     expect(seen).toMatchObject({
       checkpoint: { checkpointId: "cp", step: 0 },
-      run: { runId: "dead", message: "Hi", agent: "react", capabilities: ["approval"] },
+      run: { runId: "dead", message: "Hi", agent: "react", request: { capabilities: ["approval"] } },
     });
     expect(seen?.calls.map(({ callId, state }) => [callId, state])).toEqual([
       ["again", "started"],
@@ -406,30 +406,27 @@ describe("recoverOrphans", () => {
     const report = await recoverOrphans(log);
     expect(report.map(({ sessionId }) => sessionId)).toEqual(Array.from({ length: 105 }, (_, i) => `dead-${i}`));
     expect(await recoverOrphans(log)).toEqual([]);
-    await die(log, async (run) => run.emit({ type: "custom", value: 1 }), "x");
-    await die(log, async (run) => run.emit({ type: "custom", value: 1 }), "y");
-    expect(await recoverOrphans(log, { limit: 1 })).toHaveLength(1);
   });
 
   it("does not let a hanging agent block other sessions", async () => {
     const log = await createLog();
-    for (const id of ["hangs", "quick", "last"]) await die(log, async (run) => run.emit(checkpoint), id);
+    const others = Array.from({ length: 9 }, (_, index) => `quick-${index}`);
+    for (const id of ["hangs", ...others]) await die(log, async (run) => run.emit(checkpoint), id);
     const stuck = Promise.withResolvers<void>();
     let going = 0;
     let most = 0;
     const report = recoverOrphans(log, {
-      concurrency: 2,
-      resume: async () => {
+      resume: async ({ run }) => {
         most = Math.max(most, ++going);
-        if (going === 1) await stuck.promise;
+        if (run.sessionId === "hangs") await stuck.promise;
         going--;
       },
     });
-    for (const id of ["quick", "last"])
+    for (const id of others)
       await waitUntil(log, async () => (await log.getRun(id, "dead"))?.status === "completed", id);
     expect(await log.getRun("hangs", "dead")).toMatchObject({ status: "live" });
     stuck.resolve();
-    expect((await report).map(({ sessionId }) => sessionId)).toEqual(["hangs", "quick", "last"]);
-    expect(most).toBe(2);
+    expect((await report).map(({ sessionId }) => sessionId)).toEqual(["hangs", ...others]);
+    expect(most).toBeLessThanOrEqual(8);
   });
 });

@@ -174,7 +174,7 @@ export function recoverRun(
   const isWaiting = work.isIdle && (work.needsAnswer || work.isDecided);
   const { fork } = work;
   const canWait = fork !== undefined || (isWaiting && work.checkpoint !== undefined);
-  if (!canWait && (run.onInterruption ?? onInterruption) === "fail") return endInterrupted(run);
+  if (!canWait && (run.request.onInterruption ?? onInterruption) === "fail") return endInterrupted(run);
   const keep = createFilter(run, options);
   const start = chooseStart(run, options, keep);
   if (start !== undefined) {

@@ -99,7 +99,7 @@ describe("a request", () => {
     const invalid = { runId: "r", capabilities } as unknown as RunOrigin;
     const body = writeQueuedMessage(invalid);
     expect(body).toEqual({ run_id: "r", capabilities });
-    expect(() => readQueuedMessage(body)).toThrow("`capabilities` must be a list of strings");
+    expect(() => readQueuedMessage(body)).toThrow("`capabilities` must be an array, not ");
     expect(createRunStart(invalid)).toMatchObject([{ capabilities }]);
   });
 
@@ -132,8 +132,8 @@ describe("a queued message of an earlier version", () => {
     });
     await session.idle();
     expect((await log.getCommand(SESSION, "c"))?.outcome).toMatchObject({ code: "done", details: { run_id: "r" } });
-    const { runId, notices, source: _source, context: _context, ...asked } = ORIGIN;
-    expect(runs).toMatchObject([{ runId, ...asked }]);
+    const { notices, ...request } = ORIGIN;
+    expect(runs).toMatchObject([{ runId: "r", message: "Hello", agent: "react", requestId: "q", request }]);
     const [start, notice] = await expectValid(log);
     expect(JSON.stringify(start?.event)).toBe(STARTED);
     expect(notice?.event).toMatchObject({ type: "error", message: notices?.[0] });

@@ -6,7 +6,8 @@
  */
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import type { ErrorEvent, RunStartEvent } from "../protocol/events.generated.ts";
-import { isJsonObject, type Json, type JsonObject, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
+import type { Hint } from "../protocol/fault.ts";
+import type { Json, JsonObject, ReasoningLevel, ToolRules } from "../protocol/index.ts";
 import { copyJson } from "../protocol/json.ts";
 import {
   type ClientTool,
@@ -15,11 +16,11 @@ import {
   readOutputSchema,
   writeClientTool,
 } from "../protocol/run-additions.ts";
-import { isReasoningLevel, REASONING_LEVELS } from "../protocol/reasoning-level.ts";
+import { isReasoningLevel } from "../protocol/reasoning-level.ts";
 import { readStrategySettings, type StrategySettings } from "../protocol/strategy-settings.ts";
 import { readToolRules } from "../protocol/tool-rules.ts";
 import { findEventFault } from "../protocol/validate.ts";
-import { invalidCommand, readCallerRules, readName, readText } from "./command-body.ts";
+import { invalidCommand, readCallerRules, readName } from "./command-body.ts";
 
 /** What to do with a run whose process died. */
 export type OnInterruption = "resume" | "fail";
@@ -78,7 +79,7 @@ interface StoredField<Value> {
   readonly queuedAs?: string;
   /** Converts the value to JSON that its owner cannot change. Throws `invalid_command`. Default: uses it as it is. */
   readonly write?: (value: Value) => unknown;
-  /** Checks the field of a queued message, which any program may have written. Throws `invalid_command`. */
+  /** Checks what the declaration of `run_start` does not say. Throws `invalid_command`. */
   readonly check?: (body: JsonObject, name: string) => unknown;
   /** Reads a stored value. Throws if the run cannot be what its client asked for. Default: uses it as it is. */
   readonly read?: (value: Json) => Value | undefined;
@@ -91,23 +92,19 @@ type StoredFields = {
 /** In the order of `run_start`. */
 const FIELDS: StoredFields = {
   runId: { name: "run_id", check: readName },
-  message: { name: "message", check: readText, read: repairText },
+  message: { name: "message", read: repairText },
   agent: { name: "agent", check: readName },
-  source: { name: "source", check: checkSource },
+  source: { name: "source" },
   requestId: { name: "request_id", check: readName },
-  context: { name: "context", check: checkContext },
+  context: { name: "context" },
   attachments: { name: "attachments", check: checkAttachments },
-  reasoning: {
-    name: "reasoning",
-    check: checkReasoning,
-    read: (value) => (isReasoningLevel(value) ? value : undefined),
-  },
+  reasoning: { name: "reasoning", read: (value) => (isReasoningLevel(value) ? value : undefined) },
   strategy: { name: "strategy", write: readStrategySettings, read: readStrategySettings },
   actor: { name: "actor", check: readName },
   // Processes of earlier versions read queued messages too, and must find the rules.
   toolRules: { name: "tool_rules", queuedAs: "tools", write: copyJson, check: readCallerRules, read: readToolRules },
-  onInterruption: { name: "on_interruption", check: checkInterruption, read: readInterruption },
-  capabilities: { name: "capabilities", write: copyJson, check: checkCapabilities },
+  onInterruption: { name: "on_interruption", read: readInterruption },
+  capabilities: { name: "capabilities", write: copyJson },
   clientTools: { name: "client_tools", write: writeClientTools, check: checkClientTools, read: recallClientTools },
   instructions: { name: "instructions", write: readInstructions, read: readInstructions },
   outputSchema: { name: "output_schema", write: readOutputSchema, read: readOutputSchema },
@@ -148,14 +145,21 @@ export function writeQueuedMessage(origin: RunOrigin): JsonObject {
   return notices === undefined ? fields : { ...fields, notices };
 }
 
-/** Reads the body of an `enqueue` command, which may lack any field. Throws `invalid_command`. */
+/** Reads the body of an `enqueue` command, which any program may have written. Throws `invalid_command`. */
 export function readQueuedMessage(body: JsonObject): Partial<RunOrigin> {
   const origin: { [key: string]: unknown } = { notices: readNotices(body) };
+  const start: { [name: string]: Json } = { type: "run_start" };
   for (const [key, { name, queuedAs = name, check, read = asIs }] of ROWS) {
     check?.(body, queuedAs);
     const value = body[queuedAs];
-    if (value != null) origin[key] = read(value);
+    if (value == null) continue;
+    start[name] = value;
+    origin[key] = read(value);
   }
+  // A stored run may name a choice that this version does not know. A message must not.
+  const unknownChoices: Hint[] = [];
+  const fault = findEventFault(start, unknownChoices) ?? unknownChoices[0];
+  if (fault !== undefined) throw invalidCommand(fault.message);
   return origin;
 }
 
@@ -178,42 +182,14 @@ function repairText(message: Json): string {
   return typeof message === "string" ? message.toWellFormed() : (message as never);
 }
 
-function checkSource(body: JsonObject): void {
-  const source = readText(body, "source");
-  if (source !== undefined && source !== "execute" && source !== "stream")
-    throw invalidCommand("`source` must be execute or stream");
-}
-
-function checkContext({ context }: JsonObject): void {
-  if (context != null && !isJsonObject(context)) throw invalidCommand("`context` must be an object");
-}
-
 function checkAttachments({ attachments }: JsonObject): void {
-  if (attachments == null) return;
-  const fault = findEventFault({ type: "run_start", attachments });
-  if (fault !== undefined || !Array.isArray(attachments)) throw invalidCommand("`attachments` must be a list of files");
-  if (attachments.length > MAX_ATTACHMENTS)
+  if (Array.isArray(attachments) && attachments.length > MAX_ATTACHMENTS)
     throw invalidCommand(`A message has at most ${MAX_ATTACHMENTS} attachments, not ${attachments.length}`);
-}
-
-function checkReasoning({ reasoning }: JsonObject): void {
-  if (reasoning != null && !isReasoningLevel(reasoning))
-    throw invalidCommand(`\`reasoning\` must be one of ${REASONING_LEVELS.join(", ")}`);
-}
-
-function checkInterruption({ on_interruption: choice }: JsonObject): void {
-  if (choice != null && readInterruption(choice) === undefined)
-    throw invalidCommand("`on_interruption` must be resume or fail");
 }
 
 /** Undefined for unknown values. */
 function readInterruption(value: Json): OnInterruption | undefined {
   return value === "resume" || value === "fail" ? value : undefined;
-}
-
-function checkCapabilities({ capabilities }: JsonObject): void {
-  if (capabilities != null && findEventFault({ type: "run_start", capabilities }) !== undefined)
-    throw invalidCommand("`capabilities` must be a list of strings");
 }
 
 function checkClientTools({ client_tools }: JsonObject): void {

@@ -5,7 +5,7 @@
  */
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import type { LogEntry, RunStatus } from "../log/log.ts";
-import { type AnyEvent, isLoomError, LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
+import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import type { ErrorEvent, NodeEnterEvent, NodeExitEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
@@ -31,7 +31,6 @@ import type { RunOrigin } from "./run-origin.ts";
 import { FATAL, type RunEnding, type UnitEvent, RunWriter } from "./run-writer.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
 import { assertCapable, UnansweredCalls } from "./unanswered-calls.ts";
-import type { ClientTool } from "../protocol/run-additions.ts";
 
 /**
  * A run of a session: one request and everything an agent does for it. Start one with `Session.startRun`.
@@ -53,26 +52,8 @@ export class Run {
   readonly requestId: string | undefined;
   readonly message: string | undefined;
   readonly agent: string | undefined;
-  /** Files of the message. */
-  readonly attachments: NonNullable<RunOrigin["attachments"]>;
-  /** How much the models of the run reason; undefined for the setting of the agent. */
-  readonly reasoning: ReasoningLevel | undefined;
-  /** How the agent searches; undefined for the settings of the agent. */
-  readonly strategy: RunOrigin["strategy"];
-  /** Who requested the run. */
-  readonly actor: string | undefined;
-  /** Tool rules of the run, fixed at its start. */
-  readonly toolRules: ToolRules | undefined;
-  /** Tools that the client of the run carries out. */
-  readonly clientTools: readonly ClientTool[];
-  /** Instructions of the client for this run. */
-  readonly instructions: string | undefined;
-  /** JSON Schema of the reply. */
-  readonly outputSchema: RunOrigin["outputSchema"];
-  /** What the client that requested the run can do. Undefined if it is unknown. */
-  readonly capabilities: readonly string[] | undefined;
-  /** What to do when the process dies. Undefined for the setting of the session. */
-  readonly onInterruption: RunOrigin["onInterruption"];
+  /** The request of the run, as recorded at its start. */
+  readonly request: RunOrigin;
   readonly #host: RunHost;
   readonly #work: OpenWork;
   readonly #answer: AnswerText;
@@ -100,16 +81,7 @@ export class Run {
     this.requestId = origin.requestId;
     this.message = origin.message;
     this.agent = origin.agent;
-    this.attachments = origin.attachments ?? [];
-    this.reasoning = origin.reasoning;
-    this.strategy = origin.strategy;
-    this.actor = origin.actor;
-    this.toolRules = origin.toolRules;
-    this.capabilities = origin.capabilities;
-    this.clientTools = origin.clientTools ?? [];
-    this.instructions = origin.instructions;
-    this.outputSchema = origin.outputSchema;
-    this.onInterruption = origin.onInterruption;
+    this.request = origin;
     this.#work = work;
     this.#answer = answer;
     const owner = {
@@ -267,7 +239,7 @@ export class Run {
   requestApproval(request: ApprovalRequest, { nodeId }: EmitOptions = {}): Promise<ApprovalAnswer> {
     try {
       this.#assertLive();
-      if (!this.#calls.isAllowed(request)) assertCapable(this, "approval", request);
+      if (!this.#calls.isAllowed(request)) assertCapable(this.request, "approval", request);
       return this.#calls.requestApproval(request, nodeId);
     } catch (error) {
       return rejectHandled(error);
@@ -290,7 +262,7 @@ export class Run {
   callClient(request: ClientCallRequest, { nodeId }: EmitOptions = {}): Promise<ToolEndEvent> {
     try {
       this.#assertLive();
-      assertCapable(this, "tools", request);
+      assertCapable(this.request, "tools", request);
       return this.#calls.callClient(request, nodeId);
     } catch (error) {
       return rejectHandled(error);

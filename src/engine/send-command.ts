@@ -2,6 +2,7 @@
  * Sends commands to a session. A command is written to the log, and the holder of the session executes it. If the
  * session has no holder, the caller opens the session for that purpose.
  */
+import { createWakeup } from "../log/create-wakeup.ts";
 import type { Command, CommandState, Log } from "../log/log.ts";
 import { assertLog } from "../log/rules.ts";
 import { isLoomError } from "../protocol/index.ts";
@@ -51,18 +52,14 @@ export async function awaitOutcome(
   if (submitted.outcome !== undefined) return submitted;
   const { timeoutMs = 10_000, signal } = options;
   const { sessionId, commandId, kind } = submitted;
-  let wake: () => void = () => undefined;
-  const unwatch = log.watch(sessionId, () => wake(), { hintsOnly: true });
-  const stop = (): void => wake();
-  signal?.addEventListener("abort", stop);
+  const wakeup = createWakeup(signal);
+  const unwatch = log.watch(sessionId, wakeup.notify, { hintsOnly: true });
   const deadline = performance.now() + timeoutMs;
   try {
     let state = submitted;
     for (;;) {
       signal?.throwIfAborted();
-      const hint = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
+      wakeup.reset();
       state = (await log.getCommand(sessionId, commandId)) ?? state;
       const left = deadline - performance.now();
       if (state.outcome !== undefined || left <= 0) return state;
@@ -74,11 +71,11 @@ export async function awaitOutcome(
         const isDone = await processInOwnSession(log, sessionId, options.session);
         if (isDone) return (await log.getCommand(sessionId, commandId)) ?? state;
       }
-      await waitFor(hint, Math.min(left, RECHECK_MS));
+      await wakeup.wait(Math.min(left, RECHECK_MS));
     }
   } finally {
     unwatch();
-    signal?.removeEventListener("abort", stop);
+    wakeup.close();
   }
 }
 
@@ -93,11 +90,4 @@ async function processInOwnSession(log: Log, sessionId: string, options: Session
     if (isLoomError(error, "lease_held", "fenced")) return false;
     throw error;
   }
-}
-
-async function waitFor(hint: Promise<void>, ms: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([hint, promise]);
-  clearTimeout(timer);
 }

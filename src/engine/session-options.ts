@@ -54,7 +54,7 @@ export interface SessionOptions extends RecoveryOptions {
   /** Called when the session has no live run and no pending command, possibly repeatedly. A good time to close it. */
   readonly onIdle?: (sessionId: string) => void;
   /** Executes queued messages. Without it, they wait for a session that has it. */
-  readonly onRun?: (run: Run, request: RunOrigin) => Promise<void>;
+  readonly onRun?: (run: Run) => Promise<void>;
   /**
    * Whether `onRun` executes messages for the agent of this name. Otherwise such a message, and those after it, wait for
    * another process. Default: every agent.

@@ -145,8 +145,8 @@ describe("a session", () => {
       expect(await outcome).toMatchObject({ code: "session_closed" });
       const seen: (string | undefined)[] = [];
       const next = await openSession(log, SESSION, {
-        onRun: async (run, { message }) => {
-          seen.push(message);
+        onRun: async (run) => {
+          seen.push(run.message);
           await run.span("n", (node) => node.write("late, but here"));
         },
       });

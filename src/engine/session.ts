@@ -48,8 +48,9 @@ import { Waker } from "./waker.ts";
  * await run.finish();
  * ```
  */
-export function openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
-  return Session.open(log, sessionId, options);
+export async function openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
+  assertLog(log);
+  return waitLonger(log, () => Session.open(log, sessionId, options));
 }
 
 /**
@@ -115,12 +116,7 @@ export class Session implements AsyncDisposable {
   }
 
   /** See `openSession`. @internal */
-  static async open(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
-    assertLog(log);
-    return waitLonger(log, () => Session.#acquire(log, sessionId, options));
-  }
-
-  static async #acquire(log: Log, sessionId: string, options: SessionOptions): Promise<Session> {
+  static async open(log: Log, sessionId: string, options: SessionOptions): Promise<Session> {
     const { ttlMs = SESSION_DEFAULTS.ttlMs, takeover = false, create = true, holder = describeHolder() } = options;
     const lease = await log.acquire(sessionId, { holder, ttlMs, takeover, create });
     try {
@@ -429,7 +425,7 @@ export class Session implements AsyncDisposable {
       return;
     }
     if (this.#inbox.resolve(commandId, run) || run.status !== "live") return;
-    this.#executor.execute(run, async () => this.#options.onRun?.(run, origin));
+    this.#executor.execute(run, async () => this.#options.onRun?.(run));
   }
 
   #onEnd(runId: string): void {

@@ -52,14 +52,14 @@ const NOT_YET: Promise<Json> = Promise.resolve(null);
 
 /** The parts of one attempt of a node. */
 export class TaskParts {
-  readonly #owner: PartOwner;
+  readonly owner: PartOwner;
   /** Running parts by path. */
   readonly #active = new Map<string, ActivePart>();
   /** True if a part failed after it sent answer text. It cannot be retried. */
   isUnretryable = false;
 
   constructor(owner: PartOwner) {
-    this.#owner = owner;
+    this.owner = owner;
   }
 
   get isOpen(): boolean {
@@ -67,7 +67,7 @@ export class TaskParts {
   }
 
   has(path: string): boolean {
-    return this.#owner.results.has(path) || this.#active.has(path);
+    return this.owner.results.has(path) || this.#active.has(path);
   }
 
   /**
@@ -82,7 +82,7 @@ export class TaskParts {
   ): Promise<T> {
     const fault = findFault(key, options.name);
     if (fault !== undefined) return Promise.reject(new LoomError("graph_invalid", fault));
-    const { results } = this.#owner;
+    const { results } = this.owner;
     const known = results.get(path);
     if (known !== undefined) return Promise.resolve(copy(known) as T);
     const going = this.#active.get(path);
@@ -124,31 +124,31 @@ export class TaskParts {
     { name, recover }: OnceOptions<T>,
     begun: ActivePart,
   ): Promise<T> {
-    const { host } = this.#owner;
+    const { host } = this.owner;
     let span = around;
     try {
-      this.#owner.assertNotAborted();
+      this.owner.assertNotAborted();
       while (host.isBehind) await host.ready();
-      this.#owner.assertNotAborted();
+      this.owner.assertNotAborted();
       if (name !== undefined) begun.span = span = host.enter(name, around.nodeId);
-      const part = new PartRun(this, this.#owner, span, path);
+      const part = new PartRun(this, span, path, path);
       let failure: { readonly error: unknown } | undefined;
       let result: T;
       try {
         result = await work(part);
       } catch (error) {
         // An aborted part has not failed.
-        this.#owner.assertNotAborted();
+        this.owner.assertNotAborted();
         const instead = recover?.(error, part);
         if (instead === undefined) throw error;
         failure = { error };
         result = instead;
       }
       while (host.isBehind) await host.ready();
-      this.#owner.assertNotAborted();
+      this.owner.assertNotAborted();
       const stored = copy(result);
       if (host.isSilent !== true) writeResult(host, part, path, stored, name === undefined ? undefined : { failure });
-      this.#owner.results.set(path, stored);
+      this.owner.results.set(path, stored);
       // Returns the caller's own object if JSON does not change it.
       return isPlainJson(result) ? result : (copy(stored) as T);
     } catch (error) {
@@ -163,24 +163,34 @@ export class TaskParts {
   }
 }
 
-class PartRun implements PartContext {
+/** The context of a part, or of the node itself. */
+export class PartRun implements PartContext {
   readonly span: NodeRun;
   readonly #parts: TaskParts;
-  readonly #owner: PartOwner;
   readonly #path: string;
+  readonly #questions: string;
   readonly #withResult: AnyEvent[] = [];
   readonly #interrupts: InterruptCall[] = [];
 
-  constructor(parts: TaskParts, owner: PartOwner, span: NodeRun, path: string) {
+  /** `path` is the path of its parts; the call IDs of its questions begin with `questions`. */
+  constructor(parts: TaskParts, span: NodeRun, path: string, questions: string) {
     this.#parts = parts;
-    this.#owner = owner;
     this.span = span;
     this.#path = path;
+    this.#questions = questions;
   }
 
-  /** The events to write with the result. */
+  /** The events to write with the result: ends of answered interrupts, and events of `emitWithResult`. */
   listEndings(): readonly AnyEvent[] {
-    return [...listInterruptEnds(this.#interrupts), ...this.#withResult];
+    const ends = this.#interrupts.flatMap(({ callId, answer }) =>
+      answer === undefined ? [] : createInterruptEnd(callId, answer),
+    );
+    return [...ends, ...this.#withResult];
+  }
+
+  /** True if `listEndings` has only events of the runtime. */
+  get areChecked(): boolean {
+    return this.#withResult.length === 0;
   }
 
   // A getter, because nodes destructure the context.
@@ -198,16 +208,11 @@ class PartRun implements PartContext {
 
   get interrupt(): PartContext["interrupt"] {
     return (question, options = {}) => {
-      const call: InterruptCall = { callId: `ask-${this.#path}-${this.#interrupts.length}`, answer: undefined };
+      const call: InterruptCall = { callId: `ask-${this.#questions}-${this.#interrupts.length}`, answer: undefined };
       this.#interrupts.push(call);
-      return this.#owner.waitForAnswer(call, question, options, this.span.nodeId);
+      return this.#parts.owner.waitForAnswer(call, question, options, this.span.nodeId);
     };
   }
-}
-
-/** Returns the events that end answered interrupts. */
-export function listInterruptEnds(calls: readonly InterruptCall[]): readonly AnyEvent[] {
-  return calls.flatMap(({ callId, answer }) => (answer === undefined ? [] : createInterruptEnd(callId, answer)));
 }
 
 function findFault(key: string, name: string | undefined): string | undefined {

@@ -11,7 +11,7 @@ import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { InterruptAnswer, NodeContext } from "./graph.ts";
 import { formatStepPath } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
-import { type InterruptCall, listInterruptEnds, type PartResults, TaskParts } from "./parts.ts";
+import { type InterruptCall, PartRun, type PartResults, TaskParts } from "./parts.ts";
 
 /** What a task runs with: its position in the graph, its input and earlier results. */
 export interface TaskSpec {
@@ -37,9 +37,8 @@ export class TaskRun implements NodeContext {
   readonly #parent: TaskRun | undefined;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
-  #interrupts: InterruptCall[] | undefined;
-  #withResult: AnyEvent[] | undefined;
   #parts: TaskParts | undefined;
+  #context: PartRun | undefined;
   /** Rejects the promises that the task awaits, on abort. */
   #waiting: Set<(reason: unknown) => void> | undefined;
   /** Rejects the promise of the node, to abandon it. */
@@ -105,7 +104,7 @@ export class TaskRun implements NodeContext {
   }
 
   get emitWithResult(): NodeContext["emitWithResult"] {
-    return (event) => void (this.#withResult ??= []).push(event);
+    return this.#part.emitWithResult;
   }
 
   /** Path of this node run, for its parts and its subgraph. */
@@ -115,13 +114,17 @@ export class TaskRun implements NodeContext {
   }
 
   get has(): NodeContext["has"] {
-    const path = this.partPath;
-    return (key) => this.parts.has(`${path}|${key}`);
+    return this.#part.has;
   }
 
   get once(): NodeContext["once"] {
-    const path = this.partPath;
-    return (key, work, options) => this.parts.once(this.span, `${path}|${key}`, key, work, options);
+    return this.#part.once;
+  }
+
+  get #part(): PartRun {
+    const { ns, step, task } = this.spec;
+    this.#context ??= new PartRun(this.parts, this.span, this.partPath, `${formatStepPath(ns, step)}-${task}`);
+    return this.#context;
   }
 
   get parts(): TaskParts {
@@ -151,18 +154,11 @@ export class TaskRun implements NodeContext {
   }
 
   get interrupt(): NodeContext["interrupt"] {
-    return async (question, options = {}) => {
+    return async (question, options) => {
       // Questions are matched by their number, and parts that are done do not ask again.
       if (this.hasOpenParts)
         throw new LoomError("graph_invalid", "Parts of this node are running; ask the user from a part instead");
-      this.#interrupts ??= [];
-      const { ns, step, task } = this.spec;
-      const call: InterruptCall = {
-        callId: `ask-${formatStepPath(ns, step)}-${task}-${this.#interrupts.length}`,
-        answer: undefined,
-      };
-      this.#interrupts.push(call);
-      return this.#waitForAnswer(call, question, options, this.span.nodeId);
+      return this.#part.interrupt(question, options);
     };
   }
 
@@ -200,16 +196,14 @@ export class TaskRun implements NodeContext {
     if (this.#parent !== undefined) this.#parent.#resumeTimeouts();
   }
 
-  /** The events to write with the end of the node run: ends of interrupts, and events of `emitWithResult`. */
+  /** The events to write with the end of the node run; see `PartRun`. */
   listEndings(): readonly AnyEvent[] {
-    if (this.#interrupts === undefined) return this.#withResult ?? NO_EVENTS;
-    const ends = listInterruptEnds(this.#interrupts);
-    return this.#withResult === undefined ? ends : [...ends, ...this.#withResult];
+    return this.#context?.listEndings() ?? NO_EVENTS;
   }
 
   /** True if `listEndings` has only events of the runtime. */
   get areChecked(): boolean {
-    return this.#withResult === undefined;
+    return this.#context?.areChecked !== false;
   }
 
   /** Calls the node. Returns its result, or a promise that rejects if the node does not end after an abort. */

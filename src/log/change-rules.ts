@@ -5,19 +5,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { copyJson } from "../protocol/json.ts";
 import { LoomError } from "../protocol/loom-error.ts";
-import type { SessionChanges, Settlement } from "./log.ts";
+import { MAX_QUEUED_MESSAGES, type SessionChanges, type Settlement } from "./log.ts";
 import type { RunLimit } from "./log-limits.ts";
-import type { CommandSubmission } from "./log-tables.ts";
+import type { CommandSubmission, SessionRoom } from "./log-tables.ts";
 import type { OwnerUsage } from "./owner-quota.ts";
-import {
-  assertRoom,
-  fenced,
-  leaseHeld,
-  sessionExists,
-  sessionIdTaken,
-  type SessionLoad,
-  unknownSession,
-} from "./rules.ts";
+import { fenced, MAX_LIST, sessionExists, sessionIdTaken, unknownSession } from "./rules.ts";
 import type { CommandRow, NewCommand } from "./stored-rows.ts";
 
 /** The latest lease of a session. `holder` is null if it was released, or never granted. */
@@ -33,7 +25,8 @@ export function assertEpoch(sessionId: string, { epoch: current, holder }: Lease
 
 /** Throws `lease_held` if a live writer holds the session. */
 export function assertFree(sessionId: string, holder: string | undefined, takeover: boolean): void {
-  if (holder !== undefined && !takeover) throw leaseHeld(sessionId, holder);
+  if (holder === undefined || takeover) return;
+  throw new LoomError("lease_held", `Session "${sessionId}" is being written by another writer`, { holder });
 }
 
 /** Throws `session_exists` if a session to create exists with another owner. */
@@ -111,6 +104,38 @@ export function assertContinues(
     if (commands[index]?.outcome !== null || isRepeated)
       throw new LoomError("command_settled", `Command "${commandId}" of session "${sessionId}" is not pending`);
   }
+}
+
+/** What is going on in a session when a command is submitted. */
+export interface SessionLoad {
+  /** Pending commands, including messages. */
+  readonly pending: number;
+  readonly messages: number;
+  /** A live run, if there is one. */
+  readonly liveRun: string | undefined;
+}
+
+/** Throws `inbox_full`, `run_live` or `queue_full` if the session has no room for the commands. */
+function assertRoom(
+  sessionId: string,
+  commands: readonly { readonly kind: string }[],
+  { pending, messages, liveRun }: SessionLoad,
+  { maxPending, maxQueued = MAX_QUEUED_MESSAGES, onlyIfIdle = false }: SessionRoom,
+): void {
+  if (pending + commands.length > maxPending)
+    throw new LoomError("inbox_full", `Session "${sessionId}" has ${pending} pending commands; try again later`, {
+      limit: maxPending,
+    });
+  if (!commands.some(({ kind }) => kind === "enqueue")) return;
+  if (onlyIfIdle && liveRun !== undefined)
+    throw new LoomError("run_live", `Run "${liveRun}" is live`, { run_id: liveRun });
+  if (onlyIfIdle && messages > 0) throw new LoomError("run_live", "Another message is already waiting");
+  // A list of pending commands has at most MAX_LIST items; messages must leave room for the others in it.
+  const limit = Math.min(maxQueued, Math.ceil(Math.min(maxPending, MAX_LIST) / 2));
+  if (messages >= limit)
+    throw new LoomError("queue_full", `The queue is full: ${messages} messages are waiting; try again later`, {
+      limit,
+    });
 }
 
 /** A session to which a command is submitted. */

@@ -1,4 +1,5 @@
 /** Finds the texts of a conversation in its records: the messages of users and the replies of agents. */
+import { createRecordReader } from "../dialects/loom/decode.ts";
 import type { AnyEvent, EventOf } from "../protocol/index.ts";
 import { findSnippet, type SearchMatch, type SearchPhrase } from "./search-text.ts";
 
@@ -23,31 +24,16 @@ export function findConversationText(event: AnyEvent): ConversationText | undefi
   return event.type === "reply" ? { where: "answer", text: (event as EventOf<"reply">).reply } : undefined;
 }
 
-/** Returns the text of a stored record; undefined if it is not a message or reply, or cannot be parsed. */
-function readConversationText(
-  text: string,
-): (ConversationText & { readonly eventId: number; readonly runId?: string }) | undefined {
+const readRecord = createRecordReader();
+
+/** Matches one stored record against a query. Undefined also if it is not a message or reply, or cannot be parsed. */
+export function matchRecord(text: string, phrases: readonly SearchPhrase[]): SearchMatch | undefined {
   // Most records are neither, and need not be parsed.
   if (!text.includes('"run_start"') && !text.includes('"reply"')) return undefined;
-  const { type, message, reply, event_id: eventId, run_id: runId } = readFields(text);
-  const said = type === "run_start" ? message : type === undefined ? reply : undefined;
-  if (typeof said !== "string" || typeof eventId !== "number") return undefined;
-  const where = type === "run_start" ? "message" : "answer";
-  return { where, text: said, eventId, ...(typeof runId === "string" ? { runId } : {}) };
-}
-
-/** Matches one stored record against a query. */
-export function matchRecord(record: string, phrases: readonly SearchPhrase[]): SearchMatch | undefined {
-  const said = readConversationText(record);
-  const snippet = said === undefined ? undefined : findSnippet(said.text, phrases);
+  const record = readRecord(text);
+  const said = record && findConversationText(record.event);
+  const snippet = said && findSnippet(said.text, phrases);
   if (said === undefined || snippet === undefined) return undefined;
-  return { where: said.where, snippet, ...(said.runId === undefined ? {} : { runId: said.runId }) };
-}
-
-function readFields(text: string): { readonly [name: string]: unknown } {
-  try {
-    return Object(JSON.parse(text)) as { readonly [name: string]: unknown };
-  } catch {
-    return {};
-  }
+  const runId = record?.envelope.run_id;
+  return { where: said.where, snippet, ...(runId === undefined ? {} : { runId }) };
 }

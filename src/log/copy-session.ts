@@ -34,15 +34,14 @@ export interface CopiedSession {
 /** Yields all sessions, oldest first, so that a copy has the same order. Keeps one ID per page in memory. */
 export async function* listOldestFirst(log: Log): AsyncGenerator<SessionInfo, void, undefined> {
   const limit = 1000;
-  const starts: ({ readonly after?: string } | undefined)[] = [];
+  const starts: (string | undefined)[] = [];
   for (let after: string | undefined; ;) {
-    const start = after === undefined ? {} : { after };
-    const page = await log.listSessions({ ...start, limit });
-    starts.push(start);
+    const page = await log.listSessions({ after, limit });
+    starts.push(after);
     after = page.at(-1)?.sessionId;
     if (page.length < limit) break;
   }
-  for (const start of starts.toReversed()) yield* (await log.listSessions({ ...start, limit })).toReversed();
+  for (const after of starts.toReversed()) yield* (await log.listSessions({ after, limit })).toReversed();
 }
 
 /** Copies one session and its pending commands. Throws if a store fails; then it can be called again. */
@@ -82,8 +81,7 @@ async function copyRecords(from: Log, to: Log, info: SessionInfo): Promise<boole
   const { sessionId, title, owner, firstId, lastId, forkedFrom, rootId, isPinned, isArchived } = info;
   const known = await to.getSession(sessionId);
   if (known === undefined) {
-    const named = { ...(title === undefined ? {} : { title }), ...(forkedFrom === undefined ? {} : { forkedFrom }) };
-    const fresh = { ...named, isPinned, isArchived, owner, firstId, rootId };
+    const fresh = { title, forkedFrom, isPinned, isArchived, owner, firstId, rootId };
     const carried = await from.readCarried(sessionId);
     await to.createSession(sessionId, { ...fresh, carried, entries: readEntries(from, info) });
     return true;

@@ -13,7 +13,7 @@ function publish(feed: Feed, after: number, count: number, incarnation = "i"): v
 
 describe("the feed", () => {
   test("keeps pages only while a session is watched", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     publish(feed, 0, 1);
     expect(feed.peek("s", 0)).toBeUndefined();
     expect(feed.size).toBe(0);
@@ -29,7 +29,7 @@ describe("the feed", () => {
   });
 
   test("keeps no pages for listeners that only want hints", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     const listener = vi.fn<() => void>();
     feed.watch("s", listener, { hintsOnly: true });
     publish(feed, 0, 1);
@@ -46,7 +46,7 @@ describe("the feed", () => {
   });
 
   test("does not notify listeners that only want commands about records", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     const listener = vi.fn<() => void>();
     const unwatch = feed.watch("s", listener, { commandsOnly: true });
     publish(feed, 0, 1);
@@ -60,7 +60,7 @@ describe("the feed", () => {
   });
 
   test("does not join pages of different incarnations", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     feed.watch("s", () => undefined);
     publish(feed, 0, 2);
     publish(feed, 2, 1, "another");
@@ -69,7 +69,7 @@ describe("the feed", () => {
   });
 
   test("returns pages from any position it has, and no other", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     feed.watch("s", () => undefined);
     publish(feed, 10, 3);
     publish(feed, 13, 2);
@@ -89,7 +89,7 @@ describe("the feed", () => {
   });
 
   test("returns one shared page to all readers at its start", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     feed.watch("s", () => undefined);
     publish(feed, 0, 2);
     expect(feed.peek("s", 0)).toBe(feed.peek("s", 0));
@@ -97,7 +97,7 @@ describe("the feed", () => {
 
   test("is bounded: drops the oldest pages, but keeps the newest whatever its size", () => {
     // Five pages of one short record.
-    const feed = new Feed(2000);
+    const feed = new Feed({ maxFeedBytes: 2000 });
     feed.watch("s", () => undefined);
     for (let after = 0; after < 100; after++) publish(feed, after, 1);
     const held = Array.from({ length: 100 }, (_, after) => feed.peek("s", after)).filter((page) => page !== undefined);
@@ -111,7 +111,7 @@ describe("the feed", () => {
   });
 
   test("is bounded in total: drops the pages of the session published longest ago", () => {
-    const feed = new Feed(100_000, { maxTotalFeedBytes: 5000 });
+    const feed = new Feed({ maxFeedBytes: 100_000, maxTotalFeedBytes: 5000 });
     const publishTo = (name: string, after: number): void =>
       feed.publish(new Page(name, after, after + 1, "x".repeat(1000), "i"));
     const stops = ["a", "b", "c", "d"].map((name) => feed.watch(name, () => undefined));
@@ -131,7 +131,7 @@ describe("the feed", () => {
   });
 
   test("splits long appends into pages no larger than a read returns", () => {
-    const feed = new Feed(10_000, { maxPageRecords: 4, maxPageBytes: 26 });
+    const feed = new Feed({ maxFeedBytes: 10_000, maxPageRecords: 4, maxPageBytes: 26 });
     feed.watch("s", () => undefined);
     publish(feed, 0, 12);
     const pages: Page[] = [];
@@ -146,7 +146,7 @@ describe("the feed", () => {
   });
 
   test("has no gaps: a page that does not follow replaces the others", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     feed.watch("s", () => undefined);
     publish(feed, 0, 2);
     publish(feed, 5, 1);
@@ -156,7 +156,7 @@ describe("the feed", () => {
   });
 
   test("drops its pages on request and keeps its listeners", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     const listener = vi.fn<() => void>();
     feed.watch("s", listener);
     publish(feed, 0, 2);
@@ -171,7 +171,7 @@ describe("the feed", () => {
 
 describe("listeners", () => {
   test("are called once per registration", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     const listener = vi.fn<() => void>();
     const [first, second] = [feed.watch("s", listener), feed.watch("s", listener)];
     feed.hint("s");
@@ -187,7 +187,7 @@ describe("listeners", () => {
   });
 
   test("find the new page when called", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     const texts: (string | undefined)[] = [];
     feed.watch("s", () => texts.push(feed.peek("s", 0)?.text));
     publish(feed, 0, 1);
@@ -195,7 +195,7 @@ describe("listeners", () => {
   });
 
   test("may remove another listener or register again while called", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     const stopped = vi.fn<() => void>();
     let count = 0;
     const again = () => {
@@ -214,7 +214,7 @@ describe("listeners", () => {
   });
 
   test("that unregister twice do not affect later ones", () => {
-    const feed = new Feed(1000);
+    const feed = new Feed({ maxFeedBytes: 1000 });
     const unwatch = feed.watch("s", () => undefined);
     unwatch();
     feed.watch("s", () => undefined);
@@ -226,7 +226,7 @@ describe("listeners", () => {
   test("that throw cause a warning and do not stop the others", () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     try {
-      const feed = new Feed(1000);
+      const feed = new Feed({ maxFeedBytes: 1000 });
       const error = new Error("broken");
       feed.watch("s", () => {
         throw error;

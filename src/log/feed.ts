@@ -22,7 +22,7 @@ interface FeedSession {
   bytes: number;
 }
 
-type FeedLimits = Pick<LogLimits, "maxPageRecords" | "maxPageBytes" | "maxTotalFeedBytes">;
+type FeedLimits = Pick<LogLimits, "maxPageRecords" | "maxPageBytes" | "maxFeedBytes" | "maxTotalFeedBytes">;
 
 export class Feed {
   readonly #feeds = new Map<string, FeedSession>();
@@ -30,12 +30,9 @@ export class Feed {
   /** Sessions with pages, the one published longest ago first. */
   readonly #cached = new Set<FeedSession>();
   #bytes = 0;
-  readonly #maxBytes: number;
   readonly #limits: FeedLimits;
 
-  /** `maxBytes` is the limit of each session. */
-  constructor(maxBytes: number, limits: Partial<FeedLimits> = {}) {
-    this.#maxBytes = maxBytes;
+  constructor(limits: Partial<FeedLimits>) {
     this.#limits = { ...LOG_LIMITS, ...limits };
   }
 
@@ -91,7 +88,8 @@ export class Feed {
       this.#cached.delete(feed);
       this.#cached.add(feed);
     }
-    while (feed.bytes > this.#maxBytes && feed.pages.length > 1) this.#add(feed, -(feed.pages.shift()?.heldBytes ?? 0));
+    while (feed.bytes > this.#limits.maxFeedBytes && feed.pages.length > 1)
+      this.#add(feed, -(feed.pages.shift()?.heldBytes ?? 0));
     for (const oldest of this.#cached) {
       if (this.#bytes <= this.#limits.maxTotalFeedBytes) break;
       this.#clear(oldest);

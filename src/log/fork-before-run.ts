@@ -80,7 +80,7 @@ export function describeFork(
   const { title } = inheritsTitle ? info : fork;
   const hasRoot = isVersion && owner === info.owner;
   return {
-    ...(title === undefined ? {} : { title }),
+    title,
     ...(hasRoot ? { isPinned, isArchived } : {}),
     inherits: { incarnation, title: inheritsTitle, marks: hasRoot },
     owner,

@@ -13,11 +13,11 @@ import type {
   Lease,
   Log,
   LogEntry,
+  RunInfo,
   SessionChanges,
   SubmitOptions,
 } from "./log.ts";
 import type { PrunableStore } from "./prune-runs.ts";
-import type { SessionRoom } from "./rules.ts";
 import type { CommandRow, NewCommand } from "./stored-rows.ts";
 
 /** A value, or a promise of it: some stores answer at once. */
@@ -47,10 +47,21 @@ type ReadMethod =
   | "listPending";
 
 /** Reads the tables. Each read sees one state of the store. */
-export type TableReader = { readonly [K in ReadMethod]: LogMethod<K> };
+export type TableReader = { readonly [K in ReadMethod]: LogMethod<K> } & {
+  /** Lists live runs, oldest first. */
+  readonly listLiveRuns: (sessionId: string) => Awaitable<readonly RunInfo[]>;
+};
+
+/** A lease that was just granted. */
+export type GrantedLease = Lease & Pick<AcquiredLease, "wasHandedOver">;
 
 /** A session to create, without its records. */
 export type NewSessionOptions = Omit<CreateOptions, "entries">;
+
+/** How much a session can take; see `SubmitOptions` and `maxPendingCommands`. */
+export interface SessionRoom extends Pick<SubmitOptions, "maxQueued" | "onlyIfIdle"> {
+  readonly maxPending: number;
+}
 
 /** A command to submit, with its checks. */
 export interface CommandSubmission extends Pick<SubmitOptions, "owner" | "create" | "runLimit"> {
@@ -85,7 +96,7 @@ export interface LogTables {
    */
   createDraft(options: NewSessionOptions): Awaitable<number>;
   /** Appends records to a draft that ends at record `after`. Throws `quota_exceeded`. */
-  extendDraft(key: number, after: number, entries: readonly LogEntry[]): Awaitable<void>;
+  extendDraft(key: number, after: number, entries: readonly LogEntry[], changes: IndexChanges): Awaitable<void>;
   /** Gives a draft its ID, which makes it a session. Throws `session_exists`, `quota_exceeded` and `too_many_runs`. */
   publishDraft(key: number, sessionId: string, options: NewSessionOptions): Awaitable<void>;
   discardDraft(key: number): Awaitable<void>;
@@ -95,7 +106,7 @@ export interface LogTables {
   deleteSession(sessionId: string, epoch: number | undefined): Awaitable<boolean>;
 
   /** Throws `lease_held`, and `unknown_session` without `create`. */
-  acquire(sessionId: string, options: Required<AcquireOptions>): Awaitable<AcquiredLease>;
+  acquire(sessionId: string, options: Required<AcquireOptions>): Awaitable<GrantedLease>;
   /** Throws `fenced` and `unknown_session`. */
   readonly renew: LogMethod<"renew">;
   /** Returns whether watchers of orphans are to be notified. */

@@ -252,7 +252,7 @@ export interface PagingOptions {
   /** Maximum number of items, 1 to 1000. Default: 100. */
   readonly limit?: number;
   /** Key of the last item already listed: a session ID or a run ID. Throws `cursor_invalid` if it no longer exists. */
-  readonly after?: string;
+  readonly after?: string | undefined;
 }
 
 /** Options of `listSessions`. */
@@ -319,7 +319,7 @@ export interface WatchSessionOptions {
 /** Options of a new session. */
 export interface CreateOptions {
   /** Title of a new session, at most 1000 characters. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** Default: false. */
   readonly isPinned?: boolean;
   /** Default: false. */
@@ -328,7 +328,7 @@ export interface CreateOptions {
    * Owner of a new session, 1 to 200 characters; it never changes. Default: `local`. Throws `session_exists` if an
    * owner is given and the session exists with another owner.
    */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** ID of the first record of a new session, for imports and forks of pruned sessions. Default: 1. */
   readonly firstId?: number;
   /**
@@ -342,7 +342,7 @@ export interface CreateOptions {
   /** Milliseconds for which `listOrphans` does not list a new session that no writer has acquired. Default: 0. */
   readonly graceMs?: number;
   /** Origin of a new session that is a fork. Default: none. The origin need not exist in this log. */
-  readonly forkedFrom?: ForkOrigin;
+  readonly forkedFrom?: ForkOrigin | undefined;
   /** First session of the conversation that a new session belongs to. Default: the new session. */
   readonly rootId?: string;
   /**
@@ -366,7 +366,7 @@ export interface InheritedValues {
 /** What a user can change about a session. */
 export interface SessionChanges {
   /** At most 1000 characters. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   readonly isPinned?: boolean;
   readonly isArchived?: boolean;
 }

@@ -22,7 +22,7 @@ export class MemoryLog extends StoreLog {
   constructor(options: MemoryLogOptions = {}) {
     const { now = Date.now } = options;
     const limits = { ...LOG_LIMITS, ...options.limits };
-    const feed = new Feed(limits.maxFeedBytes, limits);
+    const feed = new Feed(limits);
     super({ tables: new MemoryTables(limits, now), feed, limits });
     this.#feed = feed;
   }

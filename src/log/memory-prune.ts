@@ -35,15 +35,15 @@ export class MemoryPruner implements PrunableStore {
   }
 
   async measure(): Promise<number> {
-    return this.#list().reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#list().reduce((sum, { info }) => sum + info.bytes, 0);
   }
 
   async listEnded(before: number, after: EndedRun | undefined): Promise<readonly EndedRun[]> {
     const first: EndedRun[] = [];
-    for (const { key, sessionId, runs } of this.#list())
+    for (const { key, info, runs } of this.#list())
       for (const { runId, endedAt = Infinity } of runs.values()) {
         if (endedAt >= before || (first.length === ENDED_RUNS && endedAt > (first.at(-1)?.endedAt ?? 0))) continue;
-        const run = { key, sessionId, runId, endedAt };
+        const run = { key, sessionId: info.sessionId, runId, endedAt };
         if (after !== undefined && compareEnds(run, after) <= 0) continue;
         first.splice(first.findLastIndex((other) => compareEnds(other, run) < 0) + 1, 0, run);
         if (first.length > ENDED_RUNS) first.pop();
@@ -53,8 +53,9 @@ export class MemoryPruner implements PrunableStore {
 
   async listLarge(bytes: number, afterKey: number): Promise<readonly PrunableSession[]> {
     return this.#list()
-      .filter((session) => session.key > afterKey && session.bytes > bytes)
-      .slice(0, LARGE_SESSIONS);
+      .filter(({ key, info }) => key > afterKey && info.bytes > bytes)
+      .slice(0, LARGE_SESSIONS)
+      .map(({ key, info }) => ({ key, sessionId: info.sessionId }));
   }
 
   async listRuns(key: number, limit: number): Promise<readonly PrunableRun[]> {
@@ -67,14 +68,10 @@ export class MemoryPruner implements PrunableStore {
   async measureAfter(key: number, id: number): Promise<number> {
     const session = this.#store.byKey.get(key);
     if (session === undefined) return 0;
-    const { texts, firstId, bytes, carried } = session;
+    const { texts, info, carried } = session;
     // The first records, because the oldest runs are measured.
-    const before = texts.slice(0, id + 1 - firstId).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    return bytes - measureEntries(carried) - before;
-  }
-
-  async measureCarried(key: number): Promise<number> {
-    return measureEntries(this.#store.byKey.get(key)?.carried ?? []);
+    const before = texts.slice(0, id + 1 - info.firstId).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    return info.bytes - measureEntries(carried) - before;
   }
 
   async cut(cut: SessionCut): Promise<CutOutcome> {
@@ -83,13 +80,13 @@ export class MemoryPruner implements PrunableStore {
     const session = this.#store.byKey.get(cut.key);
     let newestRun = 0;
     for (const { firstId } of session?.runs.values() ?? []) newestRun = Math.max(newestRun, firstId);
-    if (session?.firstId !== cut.firstId || newestRun !== cut.newestRun) return "changed";
+    if (session?.info.firstId !== cut.firstId || newestRun !== cut.newestRun) return "changed";
     return cutSession(session, cut);
   }
 
   /** All sessions, without drafts. */
   #list(): readonly MemorySession[] {
-    return [...this.#store.byKey.values()].filter(({ sessionId }) => sessionId !== "");
+    return [...this.#store.byKey.values()].filter(({ info }) => info.sessionId !== "");
   }
 }
 

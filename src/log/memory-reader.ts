@@ -1,39 +1,46 @@
 /** Reads the sessions of the in-memory log. */
 import { Buffer } from "node:buffer";
-import type {
-  ActiveSession,
-  CommandState,
-  EncoderSnapshot,
-  FoundSession,
-  Landmark,
-  LandmarkKind,
-  ListActiveSessionsOptions,
-  ListBranchesOptions,
-  ListSessionsOptions,
-  LogEntry,
-  PagingOptions,
-  ReadOptions,
-  RunInfo,
-  SearchSessionsOptions,
-  SessionInfo,
-} from "./log.ts";
+import { matchRecord } from "./conversation-text.ts";
+import { createLoopYield } from "./follow-records.ts";
 import { isUnheld } from "./holder.ts";
+import {
+  type ActiveSession,
+  type CommandState,
+  type EncoderSnapshot,
+  type FoundSession,
+  type Landmark,
+  type LandmarkKind,
+  type ListActiveSessionsOptions,
+  type ListBranchesOptions,
+  type ListSessionsOptions,
+  type LogEntry,
+  MAX_QUEUED_MESSAGES,
+  type PagingOptions,
+  type ReadOptions,
+  type RunInfo,
+  type SearchSessionsOptions,
+  type SessionInfo,
+} from "./log.ts";
 import type { TableReader } from "./log-tables.ts";
 import {
   describeSession,
-  findActivity,
-  findLatestSnapshot,
-  findMatches,
-  findSessionsOfCommand,
+  landmarkKey,
+  listLiveRuns,
+  listPending,
   type MemorySession,
   type MemoryStore,
   needsHolder,
-  pageAfter,
-  selectSessions,
 } from "./memory-session.ts";
 import { Page } from "./page.ts";
-import { assertPosition, clampListLimit, clampPageLimit, assertSession } from "./rules.ts";
-import { readQuery } from "./search-text.ts";
+import {
+  assertPosition,
+  assertSession,
+  clampListLimit,
+  clampPageLimit,
+  MAX_SESSIONS_OF_COMMAND,
+  unknownListCursor,
+} from "./rules.ts";
+import { findSnippet, readQuery, type SearchMatch, type SearchPhrase } from "./search-text.ts";
 import { describeCommand } from "./stored-rows.ts";
 
 const ALL = Number.POSITIVE_INFINITY;
@@ -51,69 +58,70 @@ export class MemoryReader implements TableReader {
   }
 
   listSessions(options: ListSessionsOptions = {}): readonly SessionInfo[] {
-    const newestFirst = this.#newestFirst(options.owner);
-    const selected = selectSessions(newestFirst, options);
-    return pageAfter(newestFirst, ALL, options.after, idOf)
-      .filter((session) => selected.has(session))
-      .slice(0, clampListLimit(options.limit))
+    const { limit, after, owner, isNewestVersion = false, isPinned, isArchived } = options;
+    const newestFirst = this.#newestFirst(owner);
+    // The last one of a key stays in the map.
+    const newest = new Map(newestFirst.toReversed().map((session) => [conversationOf(session), session]));
+    return pageAfter(newestFirst, after, idOf)
+      .filter((session) => !isNewestVersion || newest.get(conversationOf(session)) === session)
+      .filter(({ info }) => isPinned === undefined || isPinned === info.isPinned)
+      .filter(({ info }) => isArchived === undefined || isArchived === info.isArchived)
+      .slice(0, clampListLimit(limit))
       .map((session) => this.#describe(session));
   }
 
-  listActiveSessions({
-    limit,
-    after,
-    owner,
-    isWaiting = false,
-  }: ListActiveSessionsOptions = {}): readonly ActiveSession[] {
-    return pageAfter(this.#newestFirst(owner), ALL, after, idOf)
+  listActiveSessions(options: ListActiveSessionsOptions = {}): readonly ActiveSession[] {
+    const { limit, after, owner, isWaiting = false } = options;
+    return pageAfter(this.#newestFirst(owner), after, idOf)
       .flatMap((session) => {
-        const activity = findActivity(session, isWaiting);
-        return activity === undefined ? [] : [{ ...this.#describe(session), ...activity }];
+        const activity = findActivity(session);
+        const { liveRuns, queued, approvals } = activity;
+        const isListed = isWaiting ? approvals.length > 0 : liveRuns.length + queued.length > 0;
+        return isListed ? [{ ...this.#describe(session), ...activity }] : [];
       })
       .slice(0, clampListLimit(limit));
   }
 
-  async searchSessions({
-    query,
-    limit,
-    after,
-    owner,
-    signal,
-  }: SearchSessionsOptions): Promise<readonly FoundSession[]> {
+  /** Reads the sessions in this order, and yields to the event loop from time to time. */
+  async searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]> {
+    const { query, limit, after, owner, signal } = options;
+    const phrases = readQuery(query);
+    const yieldToLoop = createLoopYield();
     const found: FoundSession[] = [];
-    const sessions = pageAfter(this.#newestFirst(owner), ALL, after, idOf);
-    for await (const { session, match } of findMatches(sessions, readQuery(query), signal)) {
+    for (const session of pageAfter(this.#newestFirst(owner), after, idOf)) {
+      await yieldToLoop();
+      signal?.throwIfAborted();
+      const match = findMatch(session, phrases);
       // It may have been deleted in the meantime.
-      if (this.#store.sessions.get(session.sessionId) !== session) continue;
+      if (match === undefined || this.#store.sessions.get(session.info.sessionId) !== session) continue;
       found.push({ ...this.#describe(session), match });
       if (found.length >= clampListLimit(limit)) break;
     }
     return found;
   }
 
-  listBranches(
-    sessionId: string,
-    { limit, after, newestFirst = false }: ListBranchesOptions = {},
-  ): readonly SessionInfo[] {
-    const { rootId, owner } = this.#get(sessionId);
-    const newest = this.#newestFirst(owner).filter((session) => session.rootId === rootId);
-    const branches = newestFirst ? newest : newest.toReversed();
-    return pageAfter(branches, clampListLimit(limit), after, idOf).map((session) => this.#describe(session));
+  listBranches(sessionId: string, options: ListBranchesOptions = {}): readonly SessionInfo[] {
+    const { limit, after, newestFirst = false } = options;
+    const { rootId, owner } = this.#get(sessionId).info;
+    const newest = this.#newestFirst(owner).filter(({ info }) => info.rootId === rootId);
+    return pageAfter(newestFirst ? newest : newest.toReversed(), after, idOf)
+      .slice(0, clampListLimit(limit))
+      .map((session) => this.#describe(session));
   }
 
   listOrphans({ limit, after }: PagingOptions = {}): readonly string[] {
     const now = this.#store.now();
-    return pageAfter([...this.#store.sessions.values()], ALL, after, idOf)
+    return pageAfter([...this.#store.sessions.values()], after, idOf)
       .filter((session) => isUnheld(session, now) && needsHolder(session))
       .slice(0, clampListLimit(limit))
       .map(idOf);
   }
 
   read(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
-    const { texts, firstId, ...session } = this.#get(sessionId);
-    assertPosition(sessionId, after, firstId, firstId - 1 + texts.length);
+    const { texts, info } = this.#get(sessionId);
+    assertPosition(sessionId, after, info.firstId, info.lastId);
     const { maxPageRecords, maxPageBytes } = this.#store.limits;
-    const from = after + 1 - firstId;
+    const from = after + 1 - info.firstId;
     const most = clampPageLimit(limit, maxPageRecords);
     let room = clampPageLimit(maxBytes, maxPageBytes);
     let end = from;
@@ -122,7 +130,7 @@ export class MemoryReader implements TableReader {
       if (room < 0 && end > from) break;
       end++;
     }
-    return new Page(sessionId, after, after + (end - from), texts.slice(from, end), session.incarnation);
+    return new Page(sessionId, after, after + (end - from), texts.slice(from, end), info.incarnation);
   }
 
   readCarried(sessionId: string): readonly LogEntry[] {
@@ -133,28 +141,35 @@ export class MemoryReader implements TableReader {
     return this.#get(sessionId).runs.get(runId);
   }
 
+  listLiveRuns(sessionId: string): readonly RunInfo[] {
+    return listLiveRuns(this.#get(sessionId));
+  }
+
   listRuns(sessionId: string, { limit, after }: PagingOptions = {}): readonly RunInfo[] {
     const newestFirst = [...this.#get(sessionId).runs.values()].toReversed();
-    return pageAfter(newestFirst, clampListLimit(limit), after, ({ runId }) => runId);
+    return pageAfter(newestFirst, after, ({ runId }) => runId).slice(0, clampListLimit(limit));
   }
 
   findFoldStart(sessionId: string, id: number): number {
-    const session = this.#get(sessionId);
+    const { info, runs } = this.#get(sessionId);
     let from = id + 1;
-    for (const { firstId, lastId = Number.POSITIVE_INFINITY } of session.runs.values())
+    for (const { firstId, lastId = ALL } of runs.values())
       if (firstId <= id && lastId > id) from = Math.min(from, firstId);
-    let start = session.firstId;
-    for (const { lastId = Number.POSITIVE_INFINITY } of session.runs.values())
-      if (lastId < from) start = Math.max(start, lastId + 1);
+    let start = info.firstId;
+    for (const { lastId = ALL } of runs.values()) if (lastId < from) start = Math.max(start, lastId + 1);
     return start;
   }
 
   findSnapshot(sessionId: string, key: string, id: number): EncoderSnapshot | undefined {
-    return findLatestSnapshot(this.#get(sessionId).snapshots, key, id);
+    let latest: EncoderSnapshot | undefined;
+    for (const snapshot of this.#get(sessionId).snapshots)
+      if (snapshot.key === key && snapshot.eventId <= id && snapshot.eventId > (latest?.eventId ?? 0))
+        latest = snapshot;
+    return latest;
   }
 
   getLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
-    return this.#get(sessionId).landmarks.get(`${kind}:${key.toWellFormed()}`);
+    return this.#get(sessionId).landmarks.get(landmarkKey(kind, key.toWellFormed()));
   }
 
   listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number, before = ALL): readonly Landmark[] {
@@ -170,20 +185,26 @@ export class MemoryReader implements TableReader {
   }
 
   listSessionsOfCommand(commandId: string, owner?: string): readonly string[] {
-    return findSessionsOfCommand(this.#store.sessions.values(), commandId, owner);
+    // The sort is stable: of commands in the same millisecond, that of the newer session is first.
+    return this.#newestFirst(owner)
+      .flatMap(({ info, commands }) => {
+        const command = commands.get(commandId);
+        return command === undefined ? [] : [{ id: info.sessionId, createdAt: command.createdAt }];
+      })
+      .toSorted((a, b) => b.createdAt - a.createdAt)
+      .slice(0, MAX_SESSIONS_OF_COMMAND)
+      .map(({ id }) => id);
   }
 
   listPending(sessionId: string, limit?: number): readonly CommandState[] {
-    return [...this.#get(sessionId).commands.values()]
-      .filter(({ outcome }) => outcome === null)
-      .slice(0, clampListLimit(limit))
-      .map((row) => describeCommand(sessionId, row));
+    const pending = listPending(this.#get(sessionId)).slice(0, clampListLimit(limit));
+    return pending.map((row) => describeCommand(sessionId, row));
   }
 
   /** Sessions of one owner, or of all owners. */
   #newestFirst(owner: string | undefined): readonly MemorySession[] {
     const all = [...this.#store.sessions.values()].toReversed();
-    return owner === undefined ? all : all.filter((session) => session.owner === owner);
+    return owner === undefined ? all : all.filter(({ info }) => info.owner === owner);
   }
 
   #get(sessionId: string): MemorySession {
@@ -195,6 +216,43 @@ export class MemoryReader implements TableReader {
   }
 }
 
-function idOf({ sessionId }: MemorySession): string {
-  return sessionId;
+function idOf({ info }: MemorySession): string {
+  return info.sessionId;
+}
+
+function conversationOf({ info }: MemorySession): string {
+  return JSON.stringify([info.rootId, info.owner]);
+}
+
+/** Returns the items after the one with this key. Throws `cursor_invalid` if there is none. */
+function pageAfter<T>(items: readonly T[], after: string | undefined, keyOf: (item: T) => string): readonly T[] {
+  if (after === undefined) return items;
+  const index = items.findIndex((item) => keyOf(item) === after);
+  // The item was deleted or pruned, so it is unknown where the list continues.
+  if (index === -1) throw unknownListCursor(after);
+  return items.slice(index + 1);
+}
+
+function findActivity(session: MemorySession): Pick<ActiveSession, "liveRuns" | "approvals" | "queued"> {
+  const liveRuns = listLiveRuns(session);
+  const live = new Set<string | undefined>(liveRuns.map(({ runId }) => runId));
+  const approvals = [...session.landmarks.values()]
+    .filter(({ kind, runId }) => kind === "tool_approval" && live.has(runId))
+    .slice(0, clampListLimit());
+  const queued = listPending(session)
+    .filter(({ kind }) => kind === "enqueue")
+    .slice(0, MAX_QUEUED_MESSAGES)
+    .map((row) => describeCommand(session.info.sessionId, row));
+  return { liveRuns, approvals, queued };
+}
+
+/** Finds a match in the title, otherwise in the latest text that contains all phrases. */
+function findMatch({ info, textIds, texts }: MemorySession, phrases: readonly SearchPhrase[]): SearchMatch | undefined {
+  const snippet = findSnippet(info.title ?? "", phrases);
+  if (snippet !== undefined) return { where: "title", snippet };
+  for (const id of textIds.toReversed()) {
+    const match = matchRecord(texts[id - info.firstId] ?? "", phrases);
+    if (match !== undefined) return match;
+  }
+  return undefined;
 }

@@ -9,12 +9,12 @@ import {
   assertRunLimit,
   changeMarks,
   mayBeStored,
+  type SessionLoad,
 } from "./change-rules.ts";
 import { measureEntries } from "./entry.ts";
 import { holderOf } from "./holder.ts";
-import { findIndexChanges, type IndexChanges } from "./index-changes.ts";
+import type { IndexChanges } from "./index-changes.ts";
 import type {
-  AcquiredLease,
   AcquireOptions,
   Append,
   BlobUsage,
@@ -26,25 +26,20 @@ import type {
   SessionChanges,
 } from "./log.ts";
 import type { RunLimit } from "./log-limits.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "./log-tables.ts";
+import type { CommandSubmission, GrantedLease, LogTables, NewSessionOptions, StoredBatch } from "./log-tables.ts";
 import { MemoryPruner } from "./memory-prune.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import {
   addEntries,
-  addSnapshot,
-  countRuns,
   createMemorySession,
-  describeSession,
-  lastIdOf,
-  measureLoad,
-  measureOwner,
-  messageKey,
+  listLiveRuns,
+  listPending,
   type MemorySession,
   type MemoryStore,
   needsHolder,
 } from "./memory-session.ts";
-import { assertQuota, hasQuotas, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
-import { inheritValues, LOCAL_OWNER, sessionExists, assertSession } from "./rules.ts";
+import { addUsage, assertQuota, hasQuotas, NO_USAGE, type OwnerUsage } from "./owner-quota.ts";
+import { assertSession, inheritValues, LOCAL_OWNER, MAX_SNAPSHOTS, sessionExists } from "./rules.ts";
 import type { CommandRow } from "./stored-rows.ts";
 
 export class MemoryTables implements LogTables {
@@ -77,7 +72,7 @@ export class MemoryTables implements LogTables {
     const { owner = LOCAL_OWNER, carried = [] } = options;
     const known = this.#store.sessions.get(sessionId);
     if (known !== undefined) {
-      assertOwnerOf(sessionId, known.owner, options.owner);
+      assertOwnerOf(sessionId, known.info.owner, options.owner);
       return known;
     }
     this.#assertRoom(owner, { sessions: 1, bytes: measureEntries(carried) });
@@ -87,9 +82,9 @@ export class MemoryTables implements LogTables {
   }
 
   #create(sessionId: string, options: NewSessionOptions): MemorySession {
-    const [key, now, epoch] = [++this.#lastKey, this.#store.now(), this.#lastEpoch];
-    const session = createMemorySession({ ...options, key, sessionId, now, epoch });
-    this.#store.byKey.set(key, session);
+    const named = { key: ++this.#lastKey, sessionId, epoch: this.#lastEpoch };
+    const session = createMemorySession(named, options, this.#store.now());
+    this.#store.byKey.set(session.key, session);
     return session;
   }
 
@@ -97,11 +92,11 @@ export class MemoryTables implements LogTables {
     return this.#create("", options).key;
   }
 
-  extendDraft(key: number, _after: number, entries: readonly LogEntry[]): void {
+  extendDraft(key: number, _after: number, entries: readonly LogEntry[], changes: IndexChanges): void {
     const draft = this.#getDraft(key);
     // Refused before the rest is copied; `publishDraft` decides.
-    this.#assertRoom(draft.owner, { bytes: draft.bytes + measureEntries(entries) });
-    addEntries(draft, entries, findIndexChanges(entries));
+    this.#assertRoom(draft.info.owner, { bytes: draft.info.bytes + measureEntries(entries) });
+    addEntries(draft, entries, changes);
   }
 
   publishDraft(key: number, sessionId: string, options: NewSessionOptions): void {
@@ -109,13 +104,13 @@ export class MemoryTables implements LogTables {
     const { sessions, now } = this.#store;
     if (sessions.has(sessionId)) throw sessionExists(sessionId);
     const draft = this.#getDraft(key);
-    this.#assertRoom(draft.owner, { sessions: 1, bytes: draft.bytes });
+    const { owner, bytes } = draft.info;
+    this.#assertRoom(owner, { sessions: 1, bytes });
     this.#assertRunLimit(runLimit);
-    const origin = sessions.get(forkedFrom?.sessionId ?? "");
-    const { title = null, ...marks } = inheritValues(options, origin && describeSession(origin, now()));
-    const expiresAt = graceMs === 0 ? 0 : now() + graceMs;
-    const changes: Partial<MemorySession> = { sessionId, rootId, title, ...marks, expiresAt, epoch: this.#lastEpoch };
-    Object.assign(draft, changes);
+    const shown = inheritValues(options, sessions.get(forkedFrom?.sessionId ?? "")?.info);
+    Object.assign(draft.info, { sessionId, rootId, ...shown });
+    draft.expiresAt = graceMs === 0 ? 0 : now() + graceMs;
+    draft.epoch = this.#lastEpoch;
     sessions.set(sessionId, draft);
   }
 
@@ -124,8 +119,9 @@ export class MemoryTables implements LogTables {
   }
 
   updateSession(sessionId: string, changes: SessionChanges, ifTitle: string | undefined): void {
-    const session = this.#get(sessionId);
-    Object.assign(session, changeMarks(session, changes, ifTitle));
+    const { info } = this.#get(sessionId);
+    const marks = changeMarks({ ...info, title: info.title ?? null }, changes, ifTitle);
+    if (marks !== undefined) Object.assign(info, { ...marks, title: marks.title ?? undefined });
   }
 
   deleteSession(sessionId: string, epoch: number | undefined): boolean {
@@ -139,7 +135,7 @@ export class MemoryTables implements LogTables {
     return sessions.delete(sessionId);
   }
 
-  acquire(sessionId: string, { holder, ttlMs, takeover, create }: Required<AcquireOptions>): AcquiredLease {
+  acquire(sessionId: string, { holder, ttlMs, takeover, create }: Required<AcquireOptions>): GrantedLease {
     const session = create ? this.#open(sessionId) : this.#get(sessionId);
     assertFree(sessionId, holderOf(session, this.#store.now()), takeover);
     const wasHandedOver = session.isHandedOver;
@@ -147,17 +143,7 @@ export class MemoryTables implements LogTables {
     session.epoch++;
     session.holder = holder;
     session.expiresAt = this.#store.now() + ttlMs;
-    const lease = toLease(session);
-    const { updatedAt, texts, runs } = session;
-    const last = texts.length === 0 ? [] : this.reader.read(sessionId, { after: lease.lastId - 1 }).records;
-    return {
-      ...lease,
-      lastTs: texts.length > 0 ? (last[0]?.envelope.ts ?? 0) : lease.lastId === 0 ? 0 : updatedAt,
-      liveRuns: [...runs.values()].filter(({ status }) => status === "live"),
-      todoLists: this.reader.listLandmarks(sessionId, "todo_list"),
-      toolPermissions: this.reader.listLandmarks(sessionId, "tool_permission"),
-      wasHandedOver,
-    };
+    return { ...toLease(session), wasHandedOver };
   }
 
   renew({ sessionId, epoch }: Lease, ttlMs: number): Lease {
@@ -181,22 +167,21 @@ export class MemoryTables implements LogTables {
     const { sessionId, expectedLastId, entries, settle = [] } = batch;
     const session = this.#get(sessionId);
     assertEpoch(sessionId, session, batch.epoch);
-    const { firstId, texts } = session;
-    const stored = { firstId, lastId: lastIdOf(session) };
+    const { info, texts } = session;
     const shape = { sessionId, expectedLastId, count: entries.length, settle };
     const commands = settle.map(({ commandId }) => session.commands.get(commandId));
-    const isSame = ({ text }: LogEntry, index: number): boolean => texts[expectedLastId + 1 - firstId + index] === text;
-    if (!mayBeStored(stored, shape, commands) || !entries.every(isSame)) {
-      assertContinues(stored, shape, commands);
+    const isSame = ({ text }: LogEntry, index: number): boolean =>
+      texts[expectedLastId + 1 - info.firstId + index] === text;
+    if (!mayBeStored(info, shape, commands) || !entries.every(isSame)) {
+      assertContinues(info, shape, commands);
       addEntries(session, entries, changes);
       for (const [index, { commandId, outcome }] of settle.entries()) {
         const row = commands[index];
         const settled = { outcome: JSON.stringify(outcome), settledAt: this.#store.now() };
         if (row !== undefined) session.commands.set(commandId, { ...row, ...settled });
-        session.actors.delete(messageKey(commandId));
       }
     }
-    return { isOverQuota: this.#measure(session.owner).bytes >= this.#store.limits.maxOwnerBytes };
+    return { isOverQuota: this.#measure(info.owner).bytes >= this.#store.limits.maxOwnerBytes };
   }
 
   submit(submission: CommandSubmission): CommandRow {
@@ -205,33 +190,39 @@ export class MemoryTables implements LogTables {
     const { added, title, needs, runLimit } = acceptCommand(
       submission,
       found && {
-        ...found,
+        owner: found.info.owner,
+        title: found.info.title ?? null,
         known: found.commands.get(command.commandId),
         knownInterrupt: found.commands.get(interrupt?.commandId ?? ""),
         load: measureLoad(found),
       },
     );
-    if (needs !== undefined) this.#assertRoom(found?.owner ?? create?.owner ?? LOCAL_OWNER, needs);
+    if (needs !== undefined) this.#assertRoom(found?.info.owner ?? create?.owner ?? LOCAL_OWNER, needs);
     this.#assertRunLimit(runLimit);
     const session = found ?? this.#open(sessionId, create);
-    session.title = title ?? session.title;
+    session.info.title = title ?? session.info.title;
     const createdAt = this.#store.now();
-    for (const { actor, ...one } of added) {
-      session.commands.set(one.commandId, { ...one, createdAt, outcome: null });
-      if (actor !== null) session.actors.set(messageKey(one.commandId), actor);
-    }
+    for (const one of added) session.commands.set(one.commandId, { ...one, createdAt, outcome: null });
     return session.commands.get(command.commandId) as CommandRow;
   }
 
   setBlobUsage(sessionId: string, { blobs, bytes }: BlobUsage): void {
     const session = this.#get(sessionId);
     const { blobs: before } = session;
-    this.#assertRoom(session.owner, { blobs: blobs - before.blobs, blobBytes: bytes - before.bytes });
+    this.#assertRoom(session.info.owner, { blobs: blobs - before.blobs, blobBytes: bytes - before.bytes });
     session.blobs = { blobs, bytes };
   }
 
+  /** Removes the oldest snapshots beyond the limits. */
   saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): void {
-    addSnapshot(this.#store.sessions.get(sessionId)?.snapshots ?? [], snapshot, this.#store.limits);
+    const session = this.#store.sessions.get(sessionId);
+    if (session === undefined) return;
+    const { key, eventId } = snapshot;
+    const others = session.snapshots.filter((other) => other.key !== key || other.eventId !== eventId);
+    session.snapshots = [...others, snapshot].slice(-MAX_SNAPSHOTS);
+    let bytes = session.snapshots.reduce((sum, { state }) => sum + state.length, 0);
+    while (bytes > this.#store.limits.maxSessionSnapshotBytes)
+      bytes -= session.snapshots.shift()?.state.length ?? bytes;
   }
 
   clean(settledBefore: number): void {
@@ -257,19 +248,35 @@ export class MemoryTables implements LogTables {
   /** Counts only if there is a quota, because it visits all sessions. */
   #measure(owner: string): OwnerUsage {
     const { limits, sessions } = this.#store;
-    return hasQuotas(limits) ? measureOwner(sessions.values(), owner) : NO_USAGE;
+    if (!hasQuotas(limits)) return NO_USAGE;
+    return [...sessions.values()]
+      .filter(({ info }) => info.owner === owner)
+      .map(({ info, blobs }) => ({ sessions: 1, bytes: info.bytes, blobs: blobs.blobs, blobBytes: blobs.bytes }))
+      .reduce(addUsage, NO_USAGE);
   }
 
   #assertRoom(owner: string, more: Partial<OwnerUsage>): void {
     assertQuota(this.#measure(owner), more, this.#store.limits);
   }
 
+  /** Counts the live runs and pending messages of the principal. */
   #assertRunLimit(limit: RunLimit | undefined): void {
-    if (limit !== undefined) assertRunLimit(countRuns(this.#store.sessions.values(), limit.actor), limit);
+    if (limit === undefined) return;
+    const actors = [...this.#store.sessions.values()].flatMap((session) => [
+      ...session.actors.values(),
+      ...listPending(session).map(({ actor }) => actor),
+    ]);
+    assertRunLimit(actors.filter((actor) => actor === limit.actor).length, limit);
   }
 }
 
-function toLease(session: MemorySession): Lease {
-  const { sessionId, epoch, incarnation, expiresAt } = session;
-  return { sessionId, epoch, incarnation, lastId: lastIdOf(session), expiresAt };
+function measureLoad(session: MemorySession): SessionLoad {
+  const pending = listPending(session);
+  const messages = pending.filter(({ kind }) => kind === "enqueue").length;
+  return { pending: pending.length, messages, liveRun: listLiveRuns(session)[0]?.runId };
+}
+
+function toLease({ info, epoch, expiresAt }: MemorySession): Lease {
+  const { sessionId, incarnation, lastId } = info;
+  return { sessionId, epoch, incarnation, lastId, expiresAt };
 }

@@ -76,8 +76,6 @@ export interface PrunableStore {
   readonly listRuns: (key: number, limit: number) => Promise<readonly PrunableRun[]>;
   /** Size of the records after record `id`, without carried ones. Throws `store_corrupt`. */
   readonly measureAfter: (key: number, id: number) => Promise<number>;
-  /** Size of the carried records. */
-  readonly measureCarried: (key: number) => Promise<number>;
   /** Throws `store_corrupt`. */
   readonly cut: (cut: SessionCut) => Promise<CutOutcome>;
 }
@@ -159,9 +157,9 @@ class Pruning {
       for (const session of page) {
         if (seen.has(session.key)) continue;
         seen.add(session.key);
-        await this.#prune(session, (cuts) => {
-          const firstKept = cuts.findIndex(({ endedAt }) => endedAt >= before);
-          return firstKept === -1 ? cuts.at(-1) : cuts[firstKept - 1];
+        await this.#skipIfDamaged(session, async () => {
+          for (let freed: number | "too much" | undefined = 0; freed !== undefined;)
+            freed = await this.#cut(session, findLastCut(await this.#listCuts(session.key), before), Infinity);
         });
       }
       after = page.at(-1);
@@ -248,7 +246,7 @@ class Pruning {
   async #addPlan(plans: Map<number, SessionPlan>, { key, sessionId }: PrunableSession): Promise<void> {
     const info = await this.#log.getSession(sessionId);
     if (info === undefined) return;
-    const sizes = [info.bytes - (await this.#store.measureCarried(key))];
+    const sizes = [info.bytes - measureEntries(await this.#log.readCarried(sessionId))];
     plans.set(key, { key, sessionId, cuts: await this.#listCuts(key), count: 0, sizes });
   }
 
@@ -262,16 +260,6 @@ class Pruning {
       const freed = await this.#cut(session, cuts[runs - 1], runs === 1 ? Infinity : excess + lastRun);
       if (freed !== "too much") return freed;
     }
-  }
-
-  /** Prunes a session to the positions that `choose` returns, until it returns none. */
-  async #prune(
-    session: PrunableSession,
-    choose: (cuts: readonly RetentionCut[]) => RetentionCut | undefined,
-  ): Promise<void> {
-    await this.#skipIfDamaged(session, async () => {
-      while ((await this.#cut(session, choose(await this.#listCuts(session.key)), Infinity)) !== undefined);
-    });
   }
 
   /**
@@ -344,6 +332,12 @@ function listCuts(runs: readonly PrunableRun[]): readonly RetentionCut[] {
   }
   // After the highest record ID, no ID is left with which the session could start.
   return cuts.filter(({ lastId }) => lastId < Number.MAX_SAFE_INTEGER);
+}
+
+/** Returns the last cut before the first one that ended later. */
+function findLastCut(cuts: readonly RetentionCut[], before: number): RetentionCut | undefined {
+  const firstKept = cuts.findIndex(({ endedAt }) => endedAt >= before);
+  return firstKept === -1 ? cuts.at(-1) : cuts[firstKept - 1];
 }
 
 /** Returns the session whose next cut ended first; of several, the one that was created first. */

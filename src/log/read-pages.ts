@@ -29,7 +29,7 @@ export async function* readPages(
 /** Yields all runs of a session, newest first. */
 export async function* readRuns(log: Log, sessionId: string): AsyncGenerator<RunInfo, void, undefined> {
   for (let after: string | undefined; ;) {
-    const runs = await log.listRuns(sessionId, { limit: RUNS_PER_PAGE, ...(after === undefined ? {} : { after }) });
+    const runs = await log.listRuns(sessionId, { limit: RUNS_PER_PAGE, after });
     yield* runs;
     after = runs.at(-1)?.runId;
     if (runs.length < RUNS_PER_PAGE) return;

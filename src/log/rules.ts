@@ -12,7 +12,6 @@ import {
   type CreateOptions,
   type Log,
   MAX_NAME_LENGTH,
-  MAX_QUEUED_MESSAGES,
   type SessionChanges,
   type SessionInfo,
   type SubmitOptions,
@@ -20,7 +19,7 @@ import {
 import type { LogLimits, RunLimit } from "./log-limits.ts";
 
 /** Maximum number of items in a list. */
-const MAX_LIST = 1000;
+export const MAX_LIST = 1000;
 const MAX_TITLE_LENGTH = 1000;
 
 /** Maximum number of encoder snapshots of a session; beyond it the oldest are deleted. */
@@ -71,53 +70,12 @@ export function assertInterrupt(
     throw new LoomError("invalid_command", "The interrupt of a command must be another command of the same session");
 }
 
-/** What is going on in a session when a command is submitted. */
-export interface SessionLoad {
-  /** Pending commands, including messages. */
-  readonly pending: number;
-  readonly messages: number;
-  /** A live run, if there is one. */
-  readonly liveRun: string | undefined;
-}
-
-/** How much a session can take; see `SubmitOptions` and `maxPendingCommands`. */
-export interface SessionRoom extends Pick<SubmitOptions, "maxQueued" | "onlyIfIdle"> {
-  readonly maxPending: number;
-}
-
-/** Throws `inbox_full`, `run_live` or `queue_full` if the session has no room for the commands. */
-export function assertRoom(
-  sessionId: string,
-  commands: readonly { readonly kind: string }[],
-  { pending, messages, liveRun }: SessionLoad,
-  { maxPending, maxQueued = MAX_QUEUED_MESSAGES, onlyIfIdle = false }: SessionRoom,
-): void {
-  if (pending + commands.length > maxPending)
-    throw new LoomError("inbox_full", `Session "${sessionId}" has ${pending} pending commands; try again later`, {
-      limit: maxPending,
-    });
-  if (!commands.some(({ kind }) => kind === "enqueue")) return;
-  if (onlyIfIdle && liveRun !== undefined)
-    throw new LoomError("run_live", `Run "${liveRun}" is live`, { run_id: liveRun });
-  if (onlyIfIdle && messages > 0) throw new LoomError("run_live", "Another message is already waiting");
-  // A list of pending commands has at most MAX_LIST items; messages must leave room for the others in it.
-  const limit = Math.min(maxQueued, Math.ceil(Math.min(maxPending, MAX_LIST) / 2));
-  if (messages >= limit)
-    throw new LoomError("queue_full", `The queue is full: ${messages} messages are waiting; try again later`, {
-      limit,
-    });
-}
-
 export function assertFirstId(firstId: number): void {
   if (!Number.isSafeInteger(firstId) || firstId < 1)
     throw new LoomError(
       "conflict",
       `The first record ID of a session must be an integer of at least 1, not ${firstId}`,
     );
-}
-
-export function leaseHeld(sessionId: string, holder: string): LoomError {
-  return new LoomError("lease_held", `Session "${sessionId}" is being written by another writer`, { holder });
 }
 
 /** `reason` says why the existing session cannot be used. */

@@ -29,9 +29,10 @@ import type {
 } from "./log.ts";
 import type { LogLimits } from "./log-limits.ts";
 import type { StoreMeter } from "./log-monitor.ts";
-import type { Awaitable, LogTables, NewSessionOptions, TableReader } from "./log-tables.ts";
+import type { Awaitable, GrantedLease, LogTables, NewSessionOptions, TableReader } from "./log-tables.ts";
 import { Page } from "./page.ts";
 import { pruneRuns } from "./prune-runs.ts";
+import { releaseLease } from "./release-lease.ts";
 import type { PruneReport, RetentionPolicy } from "./retention-policy.ts";
 import {
   assertActor,
@@ -155,7 +156,7 @@ export class StoreLog implements Log {
     try {
       for await (const piece of Symbol.asyncIterator in entries ? entries : [entries]) {
         check(piece);
-        if (piece.length > 0) await this.#tables.extendDraft(key, lastId, piece);
+        if (piece.length > 0) await this.#tables.extendDraft(key, lastId, piece, findIndexChanges(piece));
         lastId += piece.length;
       }
       await this.#tables.publishDraft(key, sessionId, options);
@@ -197,12 +198,44 @@ export class StoreLog implements Log {
     assertName("holder", holder);
     assertDuration(ttlMs);
     const request = { holder, ttlMs, takeover, create };
-    const lease = await this.#change(sessionId, () => this.#tables.acquire(sessionId, request));
+    const lease = await this.#change(sessionId, async () =>
+      this.#readWriterState(await this.#tables.acquire(sessionId, request)),
+    );
     const { epoch, incarnation } = lease;
     this.#leases.set(sessionId, { epoch, incarnation });
     // Another process may have written or recreated the session, so new records must not be joined to those in memory.
     this.#notify(sessionId, "forget");
     return lease;
+  }
+
+  /** Reads what a new writer of the session continues from. */
+  async #readWriterState(lease: GrantedLease): Promise<AcquiredLease> {
+    const { sessionId } = lease;
+    const { reader } = this.#tables;
+    try {
+      const [liveRuns, todoLists, toolPermissions, lastTs] = await Promise.all([
+        reader.listLiveRuns(sessionId),
+        reader.listLandmarks(sessionId, "todo_list"),
+        reader.listLandmarks(sessionId, "tool_permission"),
+        this.#findLastTime(lease),
+      ]);
+      return { ...lease, liveRuns, todoLists, toolPermissions, lastTs };
+    } catch (error) {
+      await releaseLease(this, lease);
+      throw error;
+    }
+  }
+
+  /** Returns the time of the last record; if it was pruned, that of the end of the last run. */
+  async #findLastTime({ sessionId, lastId }: Lease): Promise<number> {
+    if (lastId === 0) return 0;
+    try {
+      const [last] = (await this.#tables.reader.read(sessionId, { after: lastId - 1, limit: 1 })).records;
+      return last?.envelope.ts ?? 0;
+    } catch (error) {
+      if (!isLoomError(error, "evicted")) throw error;
+      return (await this.#describe(sessionId)).updatedAt;
+    }
   }
 
   async renew(lease: Lease, ttlMs: number): Promise<Lease> {

@@ -49,7 +49,4 @@ export interface SqliteLogOptions extends StoredLogOptions {
 }
 
 /** Options of `openPostgresLog`. */
-export interface PostgresLogOptions extends StoredLogOptions, PostgresOptions {
-  /** Minimum pause in milliseconds between notifications to other processes; at least twice the time of one. Default: 2. */
-  readonly notifyMs?: number;
-}
+export interface PostgresLogOptions extends StoredLogOptions, PostgresOptions {}

@@ -24,7 +24,7 @@ import type { Page } from "./page.ts";
  * Version of the saved states. Increase it with every change of what an encoder, a `StateFold` or `createPageEncoder`
  * saves. Snapshots of other versions are not read, nor are those of another version of the encoder (`ENCODER_VERSIONS`).
  */
-export const STATE_VERSION = 6;
+export const STATE_VERSION = 7;
 
 /** Snapshots up to this size are written as often as `snapshotRecords` says. */
 const SMALL_BYTES = 16 * 1024;

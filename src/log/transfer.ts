@@ -90,7 +90,6 @@ export async function importSession(
 ): Promise<SessionInfo> {
   assertTitle(title);
   assertOwner(owner);
-  const fresh = { ...(title === undefined ? {} : { title }), ...(owner === undefined ? {} : { owner }) };
   if (sessionId !== undefined) {
     assertSessionId(sessionId);
     assertImportable(await log.getSession(sessionId), owner);
@@ -98,12 +97,12 @@ export async function importSession(
   let target: SessionTarget | undefined;
   try {
     for await (const { entry, from, carried } of readEntries(source, log.limits, sessionId)) {
-      target ??= await openTarget(log, entry.record.envelope.session_id, { ...fresh, firstId: from, carried });
+      target ??= await openTarget(log, entry.record.envelope.session_id, { title, owner, firstId: from, carried });
       await target.take(entry);
     }
     if (target === undefined && sessionId === undefined)
       throw invalid(1, "the file contains no record; give a session ID to import an empty session");
-    target ??= await openTarget(log, sessionId as string, { ...fresh, firstId: 1, carried: [] });
+    target ??= await openTarget(log, sessionId as string, { title, owner, firstId: 1, carried: [] });
     return await target.finish();
   } catch (error) {
     await target?.abandon();
@@ -240,14 +239,8 @@ async function openTarget(
   const info = known ?? (await log.createSession(sessionId, fresh));
   assertImportable(info, owner);
   if (info.firstId !== firstId) throw sessionExists(sessionId, `it starts at record ${info.firstId}, not ${firstId}`);
-  const texts = (await log.readCarried(sessionId)).map(({ text }) => text);
-  if (
-    !isDeepStrictEqual(
-      texts,
-      carried.map(({ text }) => text),
-    )
-  )
-    throw sessionExists(sessionId, "it has other prompts of earlier runs");
+  const [found, wanted] = [await log.readCarried(sessionId), carried].map((list) => list.map(({ text }) => text));
+  if (!isDeepStrictEqual(found, wanted)) throw sessionExists(sessionId, "it has other prompts of earlier runs");
   // Another process may have created and written it since the check.
   const isCreatedHere = known === undefined && info.lastId < firstId;
   const writer = createImportWriter(log, info);

@@ -5,7 +5,8 @@
  * Work of runs waits longer for a database that is away than requests of clients do; see `waitLonger`.
  *
  * Nothing is kept in a connection between transactions (no prepared statements, settings or session locks), so a proxy
- * may share connections between transactions. In SQL, `@.` stands for the schema: `SELECT * FROM @.sessions`.
+ * may share connections between transactions. In SQL, `@.` stands for the schema, as in `SELECT * FROM @.sessions`, and
+ * `@now` for the current time in milliseconds since 1970.
  *
  * Invariant: `work` may run again after its commit, if the answer to the commit was lost. It must find what it stored.
  */
@@ -35,6 +36,9 @@ const LEASE_MS = 10_000;
 /** Time in which processes notice the end of an outage, however short their leases are. */
 const MIN_RECOVERY_MS = 3000;
 
+/** The clock of the database. */
+const CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::double precision";
+
 /** ID of the type `bigint`. */
 const INT8 = 20;
 
@@ -48,6 +52,9 @@ export interface Transaction {
   /** How often this transaction was tried before, perhaps with success. */
   readonly attempt: number;
 }
+
+/** Runs statements: those of a transaction, or each one alone. */
+export type SqlRunner = Pick<Transaction, "query">;
 
 /** Options of a transaction. */
 export interface TransactionOptions {
@@ -73,6 +80,8 @@ export class PostgresDatabase {
   readonly settings: PostgresSettings;
   /** Duration of the leases of this process, in milliseconds. Other processes should have the same. */
   leaseMs = LEASE_MS;
+  /** Returns the time of a test; undefined for the clock of the database. */
+  now: (() => number) | undefined;
   /** Names of processes that have ended although their leases have not. */
   endedProcesses: ReadonlySet<string> = new Set();
   readonly #url: string;
@@ -157,7 +166,7 @@ export class PostgresDatabase {
   }
 
   /** Runs single statements that read, outside a transaction. */
-  readonly reader: Pick<Transaction, "query"> = { query: async (sql, values) => this.read(sql, values) };
+  readonly reader: SqlRunner = { query: async (sql, values) => this.read(sql, values) };
 
   /** Runs one statement that reads. Waits up to `waitMs` for a database that is away. */
   async read<T>(
@@ -212,11 +221,14 @@ export class PostgresDatabase {
     return this.#connect(this.settings.listenUrl);
   }
 
-  /** Replaces `@.` by the schema. */
+  /** Replaces `@.` by the schema, and `@now` by the time. */
   format(sql: string): string {
     let text = this.#texts.get(sql);
-    if (text === undefined) this.#texts.set(sql, (text = sql.replaceAll("@.", `${this.#schema}.`)));
-    return text;
+    if (text === undefined) {
+      text = sql.replaceAll("@.", `${this.#schema}.`).replaceAll("@now", CLOCK);
+      this.#texts.set(sql, text);
+    }
+    return this.now === undefined ? text : text.replaceAll(CLOCK, `${this.now()}::double precision`);
   }
 
   escape(name: string): string {

@@ -33,6 +33,11 @@ export function toJsonObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
+/** Returns the items of a list as objects, and no items for any other value. */
+export function toJsonObjects(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(toJsonObject) : [];
+}
+
 /** Returns a deep copy, as JSON writes and reads it: without undefined fields, and with 0 for -0. */
 export function copyJson<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
@@ -53,6 +58,18 @@ export function repairJsonText(text: string): string {
   if (!text.includes("\\ud")) return text;
   // Matches every escape, so that the text `\\ud` of an escaped backslash stays.
   return text.replaceAll(/\\(?:ud[89a-f]..|.)/g, (escape) => (escape.length === 6 ? "\ufffd" : escape));
+}
+
+/** True if two values are equal. The order of names in an object makes no difference. */
+export function isSameJson(a: Json | undefined, b: Json | undefined): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item: Json, index) => isSameJson(item, b[index] as Json));
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isSameJson(a[name], b[name]))
+  );
 }
 
 /** Adds the fields for which `keep` returns true to `kept`, in their order, and returns it. */

@@ -11,6 +11,7 @@
  * Invariant: an unknown name or a wrong value is never ignored. The error has the path of the option, what is wrong
  * with it and, for a misspelled name, a suggestion.
  */
+import type { ErrorCode } from "./error-codes.ts";
 import { describeValue } from "./fault.ts";
 import { findNearest } from "./find-nearest.ts";
 import type { JsonObject } from "./json.ts";
@@ -61,20 +62,28 @@ export interface ReadOptionsContext {
   readonly explain?: (name: string) => string | undefined;
   /** The object also has options of other tables; they are not read. Default: false. */
   readonly isPart?: boolean;
+  /** Default: `invalid_arguments`. */
+  readonly code?: ErrorCode;
+  /** What the names stand for, in messages. Default: `option`. */
+  readonly noun?: string;
 }
 
 /**
  * Returns the given options with the defaults of the table. An option that is undefined counts as missing. Throws
- * `invalid_arguments` with the path of the option in `details.option`.
+ * `invalid_arguments`, or the code of the context, with the path of the option in `details.option`.
  */
 export function readOptions<Table extends AnyOptionTable>(
   table: Table,
   given: unknown,
   context: ReadOptionsContext = {},
 ): OptionsOf<Table> {
-  const { path = "", otherNames = {}, explain, isPart = false } = context;
+  const { path = "", isPart = false } = context;
   if (!isOptionsObject(given))
-    throw refuse(path, `${path === "" ? "The options" : `\`${path}\``} must be an object, not ${describe(given)}`);
+    throw refuse(
+      context,
+      path,
+      `${path === "" ? "The options" : `\`${path}\``} must be an object, not ${describe(given)}`,
+    );
   const read: { [name: string]: unknown } = {};
   for (const [name, { defaultValue }] of Object.entries(table))
     if (defaultValue !== undefined) read[name] = defaultValue;
@@ -82,52 +91,55 @@ export function readOptions<Table extends AnyOptionTable>(
     if (value === undefined) continue;
     const option = path === "" ? name : `${path}.${name}`;
     const rule = Object.hasOwn(table, name) ? table[name] : undefined;
-    if (rule !== undefined) read[name] = readValue(option, rule, value);
-    else if (!isPart) throw describeUnknown(name, path, table, otherNames, explain?.(name));
+    if (rule !== undefined) read[name] = readValue(option, rule, value, context);
+    else if (!isPart) throw describeUnknown(name, table, context);
   }
   return read as OptionsOf<Table>;
 }
 
-function readValue(option: string, rule: OptionRule, value: unknown): unknown {
+function readValue(option: string, rule: OptionRule, value: unknown, context: ReadOptionsContext): unknown {
   const { accepts, acceptsItem, expected, words, inner } = rule;
   if (!accepts(value)) {
     const isList = acceptsItem !== undefined && Array.isArray(value);
     const found = isList ? `an array with ${describe(value.find((item) => !acceptsItem(item)))}` : describe(value);
     const nearest = typeof value === "string" && words !== undefined ? findNearest(value, words) : undefined;
-    throw refuse(option, `\`${option}\` must be ${expected}, not ${found}`, nearest, JSON.stringify(nearest));
+    throw refuse(context, option, `\`${option}\` must be ${expected}, not ${found}`, nearest, JSON.stringify(nearest));
   }
   if (inner === undefined || !isOptionsObject(value)) return value;
-  return readOptions(inner.table, value, { path: option, otherNames: inner.otherNames });
+  const { code = "invalid_arguments" } = context;
+  return readOptions(inner.table, value, { code, path: option, otherNames: inner.otherNames });
 }
 
 /** With at most this many options, all of them are named if none is similar. */
 const MAX_LISTED = 12;
 
-function describeUnknown(
-  name: string,
-  path: string,
-  table: AnyOptionTable,
-  otherNames: OtherNames,
-  explained: string | undefined,
-): LoomError {
+function describeUnknown(name: string, table: AnyOptionTable, context: ReadOptionsContext): LoomError {
+  const { path = "", otherNames = {}, explain, noun = "option" } = context;
   const prefix = path === "" ? "" : `${path}.`;
   const option = prefix + name.slice(0, 60);
-  if (explained !== undefined) return refuse(option, explained);
+  const explained = explain?.(name);
+  if (explained !== undefined) return refuse(context, option, explained);
   const names = Object.keys(table);
   const nearest = Object.hasOwn(otherNames, name) ? otherNames[name] : findNearest(name, names);
-  const message = `Unknown option \`${option}\``;
-  if (nearest === undefined)
-    return refuse(option, names.length > MAX_LISTED ? message : `${message}; the options are ${names.join(", ")}`);
-  return refuse(option, message, prefix + nearest, `\`${prefix}${nearest}\``);
+  const message = `Unknown ${noun} \`${option}\``;
+  if (nearest !== undefined) return refuse(context, option, message, prefix + nearest, `\`${prefix}${nearest}\``);
+  const isLong = names.length > MAX_LISTED;
+  return refuse(context, option, isLong ? message : `${message}; the ${noun}s are ${names.join(", ")}`);
 }
 
-function refuse(option: string, message: string, suggestion?: string, quoted = ""): LoomError {
+function refuse(
+  { code = "invalid_arguments" }: ReadOptionsContext,
+  option: string,
+  message: string,
+  suggestion?: string,
+  quoted = "",
+): LoomError {
   const details: JsonObject = {
     ...(option === "" ? {} : { option }),
     ...(suggestion === undefined ? {} : { suggestion }),
   };
   const hint = suggestion === undefined ? "" : `; did you mean ${quoted}?`;
-  return new LoomError("invalid_arguments", message + hint, details);
+  return new LoomError(code, message + hint, details);
 }
 
 function describe(value: unknown): string {

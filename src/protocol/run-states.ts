@@ -3,6 +3,7 @@
  * an evicted run no state is returned.
  */
 import { BoundedMap } from "./bounded-map.ts";
+import { runKey } from "./match-run.ts";
 import { type AnyEvent, type EventRecord, isTerminal } from "./record.ts";
 import { isStateEvent, type SavedStateFold, StateFold } from "./state-fold.ts";
 
@@ -44,6 +45,6 @@ export class RunStates {
   }
 }
 
-function keyOf({ envelope: { session_id = "", run_id = "" } }: EventRecord): string {
-  return `${session_id.length}:${session_id}${run_id}`;
+function keyOf({ envelope }: EventRecord): string {
+  return runKey(envelope.session_id, envelope.run_id);
 }

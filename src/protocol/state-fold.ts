@@ -90,7 +90,7 @@ export function isStateEvent(event: AnyEvent): event is StateEvent {
 export class StateFold {
   readonly #maxPending: number;
   readonly #maxNamespaces: number;
-  #root: Namespace = createNamespace();
+  #root = restoreNamespace(EMPTY);
   readonly #nested = new Map<string, Namespace>();
 
   constructor({ maxNamespaces = MAX_NAMESPACES, maxPending = MAX_PENDING }: StateFoldOptions = {}) {
@@ -203,7 +203,7 @@ export class StateFold {
   #open(ns: string): Namespace | undefined {
     const known = this.#find(ns);
     if (known !== undefined || this.#nested.size >= this.#maxNamespaces) return known;
-    const created = createNamespace();
+    const created = restoreNamespace(EMPTY);
     this.#nested.set(ns, created);
     const parent = this.#find(ns.slice(0, Math.max(0, ns.lastIndexOf("|")))) ?? this.#root;
     parent.children.add(ns);
@@ -219,32 +219,22 @@ export class StateFold {
   }
 }
 
-function createNamespace(): Namespace {
-  const base = new PatchedState({});
-  return {
-    base,
-    pending: new SuperStep(base),
-    closing: undefined,
-    checkpoint: undefined,
-    isComplete: false,
-    children: new Set(),
-  };
+const EMPTY: SavedNamespace = {
+  base: {},
+  arrived: [],
+  closing: undefined,
+  checkpoint: undefined,
+  isComplete: false,
+  children: new Set(),
+};
+
+function saveNamespace({ base, pending, ...others }: Namespace): SavedNamespace {
+  return { ...others, base: base.read(), arrived: pending.arrived };
 }
 
-function saveNamespace({ base, pending, closing, checkpoint, isComplete, children }: Namespace): SavedNamespace {
-  return { base: base.read(), arrived: pending.arrived, closing, checkpoint, isComplete, children };
-}
-
-function restoreNamespace({
-  base: state,
-  arrived,
-  closing,
-  checkpoint,
-  isComplete,
-  children,
-}: SavedNamespace): Namespace {
+function restoreNamespace({ base: state, arrived, children, ...others }: SavedNamespace): Namespace {
   const base = new PatchedState(state);
-  return { base, pending: new SuperStep(base, arrived), closing, checkpoint, isComplete, children: new Set(children) };
+  return { ...others, base, pending: new SuperStep(base, arrived), children: new Set(children) };
 }
 
 /** Starts from a full state. */

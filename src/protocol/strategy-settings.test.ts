@@ -21,7 +21,7 @@ describe("strategy settings", () => {
   it.each([
     [{ bean: 3 }, "Unknown setting `strategy.bean`; did you mean `strategy.beam`?"],
     [{ beam: [3] }, "`strategy.beam` must be a string or a number, not an array"],
-    ["breadth", "`strategy` must be an object with settings"],
+    ["breadth", '`strategy` must be an object, not "breadth"'],
   ])("refuses %j", (given, message) => {
     expect(failure(() => readStrategySettings(given))).toMatchObject({ code: "invalid_command", message });
   });

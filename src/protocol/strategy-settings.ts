@@ -5,14 +5,12 @@
  *
  * Invariant: a setting that is unknown, wrong, or above its cap is refused with its name; it is never cut or ignored.
  */
-import { dropUndefined } from "./drop-undefined.ts";
+import { dropMissing, dropUndefined } from "./drop-undefined.ts";
 import { ADAPTIVE } from "./agent-kinds.ts";
-import { describeValue } from "./fault.ts";
-import { findNearest } from "./find-nearest.ts";
-import { isJsonObject, type JsonObject } from "./json.ts";
+import { isJsonObject } from "./json.ts";
 import { LoomError } from "./loom-error.ts";
 import type { LocalizedText } from "./schema.ts";
-import { acceptInteger, acceptNumber, acceptOneOf, type OptionRule } from "./read-options.ts";
+import { acceptInteger, acceptNumber, acceptOneOf, type OptionRule, readOptions } from "./read-options.ts";
 
 /** What a setting is in one kind of agent. */
 export interface SettingUse {
@@ -143,11 +141,6 @@ export interface StrategyLimits {
   readonly own?: StrategySettings | undefined;
 }
 
-/** Where a setting is given, for error messages: `strategy.beam` or `tot.beam`. */
-type Locate = (name: string) => string;
-
-const inMessage: Locate = (name) => `strategy.${name}`;
-
 export function isStrategyAgent(name: string): name is StrategyAgent {
   return (STRATEGY_AGENTS as readonly string[]).includes(name);
 }
@@ -171,42 +164,38 @@ export function ruleOfSetting<Value extends string | number>(use: SettingUse): O
   return rule as OptionRule<Value>;
 }
 
+const AS_SETTINGS = { path: "strategy", code: "invalid_command", noun: "setting" } as const;
+
+const ANY_VALUE: OptionRule<string | number> = {
+  expected: "a string or a number",
+  accepts: (value) => typeof value === "string" || typeof value === "number",
+};
+
 /**
  * Reads the settings of a command or record, of any agent. Undefined if there are none. Throws `invalid_command` for an
  * unknown name, and for a value that is neither a string nor a number.
  */
 export function readStrategySettings(value: unknown): StrategySettings | undefined {
   if (value == null) return undefined;
-  if (!isJsonObject(value)) throw refuse("`strategy` must be an object with settings", { option: "strategy" });
-  const given = Object.entries(value).filter(([, each]) => each !== null);
-  for (const [name, each] of given) {
-    if (!Object.hasOwn(STRATEGY_SETTINGS, name)) throw refuseName(inMessage, name, STRATEGY_SETTING_NAMES, "");
-    if (typeof each !== "string" && typeof each !== "number")
-      throw refuse(`\`strategy.${name}\` must be a string or a number, not ${describeValue(each)}`, {
-        option: inMessage(name),
-      });
-  }
-  return given.length === 0 ? undefined : Object.fromEntries(given);
+  const rules = Object.fromEntries(STRATEGY_SETTING_NAMES.map((name) => [name, ANY_VALUE]));
+  const settings = readOptions(rules, isJsonObject(value) ? dropMissing(value) : value, AS_SETTINGS);
+  return Object.keys(settings).length === 0 ? undefined : settings;
 }
 
-/** Throws `invalid_command` for a setting that the agent does not have, and for a value that it does not accept. */
-export function checkStrategySettings(
-  agent: StrategyAgent,
-  settings: { readonly [name: string]: unknown },
-  locate: Locate = inMessage,
-): void {
-  for (const [name, value] of Object.entries(settings)) {
-    const use = findSettingUse(agent, name);
-    if (use === undefined) throw refuseName(locate, name, listSettingNames(agent), ` of the agent ${agent}`);
-    const { accepts, expected, words } = ruleOfSetting(use);
-    if (accepts(value)) continue;
-    const nearest = words === undefined || typeof value !== "string" ? undefined : findNearest(value, words);
-    const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
-    throw refuse(`\`${locate(name)}\` must be ${expected}, not ${describeValue(value)}${hint}`, {
-      option: locate(name),
-      ...(nearest === undefined ? {} : { suggestion: nearest }),
-    });
-  }
+/**
+ * Throws `invalid_command` for a setting that the agent does not have, and for a value that it does not accept. `path` is
+ * where the settings are given.
+ */
+export function checkStrategySettings(agent: StrategyAgent, settings: object, path: string = AS_SETTINGS.path): void {
+  const names = listSettingNames(agent);
+  const rules = Object.fromEntries(
+    names.map((name) => [name, ruleOfSetting(findSettingUse(agent, name) as SettingUse)] as const),
+  );
+  const explain = (name: string): string | undefined =>
+    Object.hasOwn(STRATEGY_SETTINGS, name)
+      ? `\`${path}.${name}\` is not a setting of the agent ${agent}; its settings are ${names.join(", ")}`
+      : undefined;
+  readOptions(rules, settings, { ...AS_SETTINGS, path, explain });
 }
 
 /**
@@ -228,11 +217,9 @@ export function checkCaps(agent: StrategyAgent, settings: StrategySettings, limi
   for (const [name, value] of Object.entries(settings)) {
     const cap = findCap(agent, name as StrategySettingName, limits);
     if (cap === undefined || typeof value !== "number" || value <= cap) continue;
-    throw refuse(`\`strategy.${name}\` is ${value}; this server allows at most ${cap} (its cap \`${agent}.${name}\`)`, {
-      option: inMessage(name),
-      cap: `${agent}.${name}`,
-      limit: cap,
-    });
+    const [option, nameOfCap] = [`strategy.${name}`, `${agent}.${name}`];
+    const message = `\`${option}\` is ${value}; this server allows at most ${cap} (its cap \`${nameOfCap}\`)`;
+    throw new LoomError("invalid_command", message, { option, cap: nameOfCap, limit: cap });
   }
 }
 
@@ -274,20 +261,4 @@ export function toStrategySettings(
     return typeof value === "string" || typeof value === "number" ? [[name, value] as const] : [];
   });
   return Object.fromEntries(entries);
-}
-
-function refuseName(locate: Locate, name: string, known: readonly string[], of: string): LoomError {
-  const nearest = findNearest(name, known);
-  const hint =
-    nearest === undefined ? `the settings${of} are ${known.join(", ")}` : `did you mean \`${locate(nearest)}\`?`;
-  const other = Object.hasOwn(STRATEGY_SETTINGS, name) && of !== "";
-  const what = other ? `\`${locate(name)}\` is not a setting${of}` : `Unknown setting \`${locate(name.slice(0, 60))}\``;
-  return refuse(`${what}; ${other ? `its settings are ${known.join(", ")}` : hint}`, {
-    option: locate(name.slice(0, 60)),
-    ...(nearest === undefined || other ? {} : { suggestion: locate(nearest) }),
-  });
-}
-
-function refuse(message: string, details: JsonObject): LoomError {
-  return new LoomError("invalid_command", message, details);
 }

@@ -7,7 +7,20 @@ import { isCallback } from "../observe/callbacks/callback.ts";
 import type { Log } from "../log/index.ts";
 import type { AnyCallback, Observer, PrometheusRegister, ServerMeter, StreamMeter } from "../observe/index.ts";
 import { LoomError } from "../protocol/index.ts";
-import { describeValue } from "../protocol/fault.ts";
+import {
+  acceptInteger,
+  acceptListOf,
+  acceptMethods,
+  acceptOneOf,
+  BOOLEAN_OPTION,
+  FUNCTION_OPTION,
+  hasMethods,
+  OBJECT_OPTION,
+  type OptionTable,
+  readOptions,
+  TEXT_OPTION,
+  TEXTS_OPTION,
+} from "../protocol/read-options.ts";
 import type { Audit } from "./auth/audit/auditor.ts";
 import type { AuthOptions } from "./auth/access.ts";
 import type { Credentials } from "./auth/credentials/credentials.ts";
@@ -124,94 +137,69 @@ export interface LoomHandlerOptions {
     | undefined;
 }
 
-type Check = readonly [(value: unknown) => boolean, string];
-
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
-const hasMethods = (value: unknown, ...names: readonly string[]): boolean =>
-  isObject(value) && names.every((name) => typeof (value as { readonly [name: string]: unknown })[name] === "function");
-const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
-  Array.isArray(value) && value.every(isItem);
-const isFunction = (value: unknown): boolean => typeof value === "function";
-const isText = (value: unknown): boolean => typeof value === "string";
-const isBoolean = (value: unknown): boolean => typeof value === "boolean";
-
-const isFetchRules = (value: unknown): boolean =>
-  isBoolean(value) || (isObject(value) && isListOf((value as { readonly allow?: unknown }).allow, isText));
-
-const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } = {
-  log: [(value) => hasMethods(value, "append", "read"), "a log"],
-  agents: [isObject, "an object of agents by name"],
-  defaultAgent: [isText, "the name of an agent"],
-  basePath: [isText, 'a path like "/agents"'],
-  blobs: [(value) => hasMethods(value, "put", "read"), "a blob store"],
-  knowledge: [(value) => hasMethods(value, "list", "search", "read", "addBytes", "removeDocument"), "a knowledge base"],
-  limits: [isObject, "an object of limits by name"],
-  origins: [(value) => isListOf(value, isOrigin), 'a list of exact origins like "https://app.example.com"'],
-  devOrigins: [isBoolean, "true or false"],
-  hosts: [(value) => isListOf(value, isHost), 'a list of hosts like "example.com" or "example.com:8080"'],
-  trustedProxies: [(value) => isListOf(value, isText), "a list of IP addresses and CIDR ranges"],
-  auth: [isAuth, "an object with `credentials`, `jwt` or `authenticate`"],
-  allowPublic: [isBoolean, "true or false"],
-  links: [
-    (value) => hasMethods(value, "createShare", "find") || hasMethods(value, "find", "open"),
-    "a credential store",
-  ],
-  authorize: [isFunction, "a function"],
-  audit: [isFunction, "a function"],
-  auditRequired: [isBoolean, "true or false"],
-  observers: [(value) => isListOf(value, (item) => hasMethods(item, "openRun")), "a list of observers"],
-  callbacks: [(value) => isListOf(value, isCallback), "a list of callbacks"],
-  meter: [isObject, "a stream meter"],
-  register: [(value) => hasMethods(value, "metrics"), "a Prometheus register"],
-  onError: [isFunction, "a function"],
-  notify: [isFunction, "a function"],
-  debug: [isBoolean, "true or false"],
-  strict: [isBoolean, "true or false"],
-  timestamps: [(value) => value === "milliseconds" || value === "seconds", '"milliseconds" or "seconds"'],
-  page: [isFunction, "a function from Request to Response"],
-  images: [isBoolean, "true or false"],
-  fetchAttachments: [isFetchRules, "true, false, or an object with `allow`, a list of hosts"],
-  runs: [isObject, "an object"],
+const OPTIONS: OptionTable<LoomHandlerOptions> = {
+  log: acceptMethods("a log", "append", "read"),
+  agents: { ...OBJECT_OPTION, expected: "an object of agents by name" },
+  defaultAgent: { ...TEXT_OPTION, expected: "the name of an agent" },
+  basePath: { ...TEXT_OPTION, expected: 'a path like "/agents"' },
+  blobs: acceptMethods("a blob store", "put", "read"),
+  knowledge: acceptMethods("a knowledge base", "list", "search", "read", "addBytes", "removeDocument"),
+  limits: { ...OBJECT_OPTION, expected: "an object of limits by name" },
+  origins: acceptListOf('a list of exact origins like "https://app.example.com"', isOrigin),
+  devOrigins: BOOLEAN_OPTION,
+  hosts: acceptListOf('a list of hosts like "example.com" or "example.com:8080"', isHost),
+  trustedProxies: { ...TEXTS_OPTION, expected: "a list of IP addresses and CIDR ranges" },
+  auth: { expected: "an object with `credentials`, `jwt` or `authenticate`", accepts: isAuth },
+  allowPublic: BOOLEAN_OPTION,
+  links: {
+    expected: "a credential store",
+    accepts: (value) => hasMethods(value, "createShare", "find") || hasMethods(value, "find", "open"),
+  },
+  authorize: FUNCTION_OPTION,
+  audit: FUNCTION_OPTION,
+  auditRequired: BOOLEAN_OPTION,
+  observers: acceptListOf("a list of observers", (item) => hasMethods(item, "openRun")),
+  callbacks: acceptListOf("a list of callbacks", isCallback),
+  meter: { ...OBJECT_OPTION, expected: "a stream meter" },
+  register: acceptMethods("a Prometheus register", "metrics"),
+  onError: FUNCTION_OPTION,
+  notify: FUNCTION_OPTION,
+  debug: BOOLEAN_OPTION,
+  strict: BOOLEAN_OPTION,
+  timestamps: acceptOneOf(["milliseconds", "seconds"]),
+  page: { ...FUNCTION_OPTION, expected: "a function from Request to Response" },
+  images: BOOLEAN_OPTION,
+  fetchAttachments: {
+    expected: "true, false, or an object with `allow`, a list of hosts",
+    accepts: (value) => BOOLEAN_OPTION.accepts(value) || isFetchRules(value),
+  },
+  runs: OBJECT_OPTION,
 };
+
+const AUTH_TIMES = { authenticateMs: acceptInteger(1), recheckMs: acceptInteger(1) };
 
 /**
  * Throws `invalid_arguments` for an unknown, missing or invalid option. Limits, base path and proxies are checked in
  * detail by `readLimits`, `readBasePath` and `readProxies`.
  */
 export function checkHandlerOptions(options: LoomHandlerOptions): void {
-  if (!isObject(options)) throw new LoomError("invalid_arguments", "The options must be an object");
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(CHECKS, name))
-      throw new LoomError("invalid_arguments", `Unknown option \`${name.slice(0, 60)}\``);
-    if (value === undefined) continue;
-    const [isRight, form] = CHECKS[name as keyof LoomHandlerOptions];
-    if (!isRight(value)) {
-      const given = Array.isArray(value)
-        ? `a list that contains ${describeItem(value, isRight)}`
-        : describeValue(value);
-      throw new LoomError("invalid_arguments", `\`${name}\` must be ${form}, not ${given}`);
-    }
-  }
-  for (const name of ["authenticateMs", "recheckMs"] as const) {
-    const { [name]: ms = 1 } = options.auth ?? {};
-    if (!Number.isSafeInteger(ms) || ms < 1)
-      throw new LoomError("invalid_arguments", `\`auth.${name}\` must be a positive integer, not ${describeValue(ms)}`);
-  }
+  readOptions(OPTIONS, options);
+  readOptions(AUTH_TIMES, options.auth ?? {}, { path: "auth", isPart: true });
   for (const name of ["log", "agents"] as const)
     if (options[name] === undefined) throw new LoomError("invalid_arguments", `\`${name}\` is required`);
 }
 
-function describeItem(list: readonly unknown[], isRight: Check[0]): string {
-  return describeValue(list.find((item) => !isRight([item])));
+function isFetchRules(value: unknown): boolean {
+  return OBJECT_OPTION.accepts(value) && TEXTS_OPTION.accepts((value as { readonly allow?: unknown }).allow);
 }
 
 /** Without credentials, JWT and login no client could authenticate, so `{}` is rejected. */
 function isAuth(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!OBJECT_OPTION.accepts(value)) return false;
   const { credentials, jwt, authenticate } = value as AuthOptions;
   const isRight = credentials === undefined || hasMethods(credentials, "find", "useTicket", "isValid");
-  if (!isRight || (jwt !== undefined && !isObject(jwt))) return false;
-  if (authenticate !== undefined && !isFunction(authenticate)) return false;
+  if (!isRight || (jwt !== undefined && !OBJECT_OPTION.accepts(jwt))) return false;
+  if (authenticate !== undefined && !FUNCTION_OPTION.accepts(authenticate)) return false;
   return (credentials ?? jwt ?? authenticate) !== undefined;
 }
 

@@ -8,8 +8,8 @@ import { getRequestListener } from "@hono/node-server";
 import { createCallbackObserver } from "../observe/index.ts";
 import { shield } from "../observe/shield.ts";
 import { isLoomError } from "../protocol/index.ts";
-import { openResponseStream } from "./endpoints/openai/start-response.ts";
-import { OPERATIONS } from "./endpoints/operations.ts";
+import { openResponseStream } from "./clients/openai/start-response.ts";
+import { OPERATIONS } from "./operations.ts";
 import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";
 import { createCommandHost } from "./commands/command-host.ts";
 import { type Auditor, createAuditor, NO_AUDIT, sourceOf } from "./auth/audit/auditor.ts";
@@ -248,7 +248,7 @@ function createCore(
     ...options.runs,
     log,
     agents,
-    admit: (run) => access.admitTurn(run),
+    admit: ({ request, signal }) => access.admitTurn({ actor: request.actor, signal }),
     onUsage: (actor, tokens) => access.countTokens(actor, tokens),
     observers: [...observers, ...access.observers],
     ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath, log }) }),

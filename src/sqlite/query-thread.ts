@@ -9,6 +9,7 @@
 import { Worker } from "node:worker_threads";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import { fromPlainError, LoomError, type PlainError } from "../protocol/loom-error.ts";
+import { SearchQueue, searchTimedOut } from "../protocol/search-queue.ts";
 
 /** The messages of the thread: it is ready, then one answer per query. */
 export type QueryAnswer = "ready" | { readonly value: unknown } | { readonly error: PlainError };
@@ -24,57 +25,37 @@ interface QueryThreadOptions {
   readonly maxWaiting: number;
 }
 
-/** How long a query may run after its caller has gone, in milliseconds. */
+/** How long a query may run after its caller has gone, in milliseconds: less than a new thread costs. */
 const ABANDONED_MS = 200;
-
-interface WaitingQuery {
-  readonly query: unknown;
-  readonly askedAt: number;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 export class QueryThread {
   readonly #options: QueryThreadOptions;
+  readonly #queue: SearchQueue;
+  readonly #closing = new AbortController();
   #worker: Worker | undefined;
-  #isReady = false;
-  #current: WaitingQuery | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  readonly #waiting = new Set<WaitingQuery>();
-  /** Resolves when all terminated threads have stopped. */
+  /** Waits for the next message of the thread. */
+  #receiver: PromiseWithResolvers<QueryAnswer> | undefined;
+  /** Resolves when all terminated threads have stopped, and when all but the last have. */
   #stopping: Promise<unknown> | undefined;
-  #isClosed = false;
+  #stoppingBefore: Promise<unknown> | undefined;
 
   constructor(options: QueryThreadOptions) {
     this.#options = options;
+    this.#queue = new SearchQueue({ ...options, maxRunning: 1 });
   }
 
   /** Returns the answer of the thread. Rejects with the reason of the signal if it aborts first. */
   async ask<T>(query: unknown, signal?: AbortSignal): Promise<T> {
-    signal?.throwIfAborted();
-    const { maxWaiting } = this.#options;
-    if (this.#isClosed) throw closed();
-    if (this.#waiting.size >= maxWaiting)
-      throw new LoomError("too_many_searches", "Too many searches are waiting; try again later", { limit: maxWaiting });
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const asked: WaitingQuery = { query, askedAt: performance.now(), resolve, reject };
-    const abandon = (): void => this.#abandon(asked, signal?.reason);
-    signal?.addEventListener("abort", abandon, { once: true });
-    this.#waiting.add(asked);
-    this.#next();
-    try {
-      return (await promise) as T;
-    } finally {
-      signal?.removeEventListener("abort", abandon);
-    }
+    const closing = this.#closing.signal;
+    const stopped = signal === undefined ? closing : AbortSignal.any([closing, signal]);
+    return this.#queue.run(async () => (await this.#run(query, stopped)) as T, stopped);
   }
 
   /** Rejects all queries and resolves when the thread has stopped. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const { reject } of this.#waiting) reject(closed());
-    this.#waiting.clear();
-    if (this.#current !== undefined) this.#stop(closed());
+    const closed = new LoomError("store_closed", "The store is closed");
+    this.#closing.abort(closed);
+    if (this.#receiver !== undefined) this.#stop(closed);
     const worker = this.#worker;
     this.#worker = undefined;
     if (worker !== undefined) {
@@ -87,100 +68,66 @@ export class QueryThread {
     await this.#stopping;
   }
 
-  #next(): void {
-    if (this.#current !== undefined || this.#isClosed) return;
-    const { timeoutMs } = this.#options;
-    for (const asked of this.#waiting) {
-      this.#waiting.delete(asked);
-      if (performance.now() - asked.askedAt > timeoutMs) {
-        asked.reject(timedOut(timeoutMs));
-        continue;
-      }
-      this.#current = asked;
-      this.#worker ??= this.#start();
-      // A pending query keeps the process alive; an idle thread does not.
-      this.#worker.ref();
-      if (this.#isReady) this.#send();
-      return;
-    }
-    this.#worker?.unref();
-  }
-
-  /** The time that the thread needs to start is not part of the time of the query. */
-  #send(): void {
-    const { timeoutMs } = this.#options;
+  async #run(query: unknown, signal: AbortSignal): Promise<unknown> {
+    await this.#stoppingBefore;
+    signal.throwIfAborted();
+    let timer: NodeJS.Timeout | undefined;
+    const stopAfter = (ms: number, reason: unknown): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.#stop(reason), ms);
+    };
+    const abandon = (): void => stopAfter(ABANDONED_MS, signal.reason);
     try {
-      this.#worker?.postMessage(this.#current?.query);
-      this.#timer = setTimeout(() => this.#stop(timedOut(timeoutMs)), limitTimer(timeoutMs));
-    } catch (error) {
-      this.#settle((asked) => asked.reject(error));
+      if (this.#worker === undefined) await this.#start();
+      // A running query keeps the process alive; an idle thread does not.
+      this.#worker?.ref();
+      this.#worker?.postMessage(query);
+      const { timeoutMs } = this.#options;
+      // The time that the thread needs to start is not part of the time of the query.
+      stopAfter(limitTimer(timeoutMs), searchTimedOut(timeoutMs));
+      signal.addEventListener("abort", abandon, { once: true });
+      const answer = await this.#receive();
+      if (typeof answer === "object" && "error" in answer) throw fromPlainError(answer.error);
+      return typeof answer === "object" ? answer.value : undefined;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abandon);
+      this.#worker?.unref();
     }
   }
 
-  #settle(settle: (asked: WaitingQuery) => void): void {
-    const asked = this.#current;
-    this.#clearTimer();
-    this.#current = undefined;
-    if (asked !== undefined) settle(asked);
-    this.#next();
-  }
-
-  #clearTimer(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  /** Rejects the current query, terminates its thread and continues with another one. */
-  #stop(reason: unknown): void {
-    const worker = this.#worker;
-    this.#worker = undefined;
-    const asked = this.#current;
-    this.#clearTimer();
-    asked?.reject(reason);
-    const earlier = this.#stopping;
-    this.#stopping = Promise.all([earlier, worker?.terminate()]);
-    void Promise.resolve(earlier).then(() => {
-      if (this.#current === asked) this.#settle(() => undefined);
-    });
-  }
-
-  /** Rejects a query at once. If it is running, it gets a moment to finish, which costs less than a new thread. */
-  #abandon(asked: WaitingQuery, reason: unknown): void {
-    this.#waiting.delete(asked);
-    asked.reject(reason);
-    if (this.#current !== asked || this.#timer === undefined) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#stop(reason), ABANDONED_MS);
-  }
-
-  #start(): Worker {
+  /** Resolves when the thread is ready. */
+  async #start(): Promise<void> {
     const worker = new Worker(this.#options.thread, { workerData: this.#options.data });
-    this.#isReady = false;
+    this.#worker = worker;
     worker.on("message", (answer: QueryAnswer) => {
-      if (worker !== this.#worker) return;
-      if (answer === "ready") {
-        this.#isReady = true;
-        if (this.#current !== undefined) this.#send();
-      } else if ("error" in answer) this.#settle((asked) => asked.reject(fromPlainError(answer.error)));
-      else this.#settle((asked) => asked.resolve(answer.value));
+      if (worker === this.#worker) this.#receiver?.resolve(answer);
     });
     const fail = (reason: string): void => {
       if (worker !== this.#worker) return;
       this.#worker = undefined;
-      this.#settle((asked) => asked.reject(new LoomError("store_failed", `The search thread failed: ${reason}`)));
+      this.#receiver?.reject(new LoomError("store_failed", `The search thread failed: ${reason}`));
     };
     worker.on("error", (error) => fail(error instanceof Error ? error.message : String(error)));
     worker.on("exit", () => fail("it exited"));
-    return worker;
+    await this.#receive();
   }
-}
 
-function closed(): LoomError {
-  return new LoomError("store_closed", "The store is closed");
-}
+  async #receive(): Promise<QueryAnswer> {
+    this.#receiver = Promise.withResolvers();
+    try {
+      return await this.#receiver.promise;
+    } finally {
+      this.#receiver = undefined;
+    }
+  }
 
-function timedOut(timeoutMs: number): LoomError {
-  return new LoomError("search_timeout", "The search took too long; use rarer or longer words, or try again later", {
-    limit: timeoutMs,
-  });
+  /** Rejects the running query and terminates its thread. */
+  #stop(reason: unknown): void {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    this.#stoppingBefore = this.#stopping;
+    this.#stopping = Promise.all([this.#stopping, worker?.terminate()]);
+    this.#receiver?.reject(reason);
+  }
 }

@@ -7,6 +7,7 @@
  */
 import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
+import { isSameJson } from "../protocol/json.ts";
 import { findLimitFaults } from "./find-limit-faults.ts";
 import type { StandardIssue, StandardSchema } from "./standard-schema.ts";
 
@@ -152,9 +153,9 @@ class SchemaCheck {
     const types = type === undefined ? [] : ([type].flat() as readonly string[]);
     if (types.length > 0 && !types.some((name) => TYPES[name]?.[1](value)))
       return report(`must be ${types.map((name) => TYPES[name]?.[0]).join(" or ")}, not ${describeValue(value)}`);
-    if (Array.isArray(options) && !options.some((option) => isSame(option as Json, value)))
+    if (Array.isArray(options) && !options.some((option) => isSameJson(option as Json, value)))
       return report(`must be one of ${options.map((option) => JSON.stringify(option)).join(", ")}`);
-    if ("const" in schema && !isSame(schema["const"], value))
+    if ("const" in schema && !isSameJson(schema["const"], value))
       return report(`must be ${JSON.stringify(schema["const"])}`);
     return [
       ...findLimitFaults(schema, value).flatMap(report),
@@ -211,16 +212,6 @@ function sizeOf(value: Json | undefined): number {
   if (typeof value === "string") return value.length >> 4;
   if (Array.isArray(value)) return value.length;
   return isJsonObject(value) ? Object.keys(value).length : 0;
-}
-
-function isSame(a: Json | undefined, b: Json | undefined): boolean {
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((item: Json, index) => isSame(item, b[index] as Json));
-  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
-  const names = Object.keys(a);
-  return (
-    names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name]))
-  );
 }
 
 function invalid(path: string, what: string): LoomError {

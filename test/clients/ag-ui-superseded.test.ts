@@ -8,7 +8,7 @@ import { createEntry } from "../../src/log/entry.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
-import { encodeRunReference } from "../../src/server/endpoints/ag-ui/run-reference.ts";
+import { encodeRunReference } from "../../src/server/clients/ag-ui/find-run.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { readFrames, type ReadFrame } from "../server/read-frames.ts";
 import { readVector, VECTORS } from "../vectors.ts";

@@ -2,8 +2,8 @@
 // endpoint for third-party clients lets them read, continue, stop, fork or answer, whatever the IDs are combined with.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { formatOpenaiId } from "../../src/dialects/openai-id.ts";
-import { encodeRunReference } from "../../src/server/endpoints/ag-ui/run-reference.ts";
-import { formatStreamId } from "../../src/server/endpoints/ai-sdk/stream-id.ts";
+import { encodeRunReference } from "../../src/server/clients/ag-ui/find-run.ts";
+import { formatStreamId } from "../../src/server/clients/ai-sdk/stream-id.ts";
 import {
   ALICE_SESSION as SESSION,
   createOwnersFixture,

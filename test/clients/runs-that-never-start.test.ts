@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { formatOpenaiId } from "../../src/dialects/openai-id.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
-import { encodeRunReference } from "../../src/server/endpoints/ag-ui/run-reference.ts";
-import { formatStreamId } from "../../src/server/endpoints/ai-sdk/stream-id.ts";
+import { encodeRunReference } from "../../src/server/clients/ag-ui/find-run.ts";
+import { formatStreamId } from "../../src/server/clients/ai-sdk/stream-id.ts";
 import { createServerFixture, readSse, type ServerFixture } from "../server/server-fixture.ts";
 import { LONG } from "../sampling.ts";
 

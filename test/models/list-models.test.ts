@@ -60,20 +60,20 @@ describe("listModels", () => {
   });
 });
 
-describe("loom run", () => {
+describe("loom models", () => {
   it("lists the models of a provider", async () => {
     const { url, key } = await start("qwen3");
     const env = { VLLM_API_KEY: key, VLLM_BASE_URL: url };
-    const listed = await loom(["run", "--list-models", "--model", "vllm"], { env, isTerminal: true });
+    const listed = await loom(["models", "vllm"], { env, isTerminal: true });
     expect(listed).toMatchObject({ code: 0, out: "vllm/qwen3\n" });
-    const json = await loom(["run", "--list-models", "--model", "vllm", "--json"], { env });
+    const json = await loom(["models", "vllm", "--json"], { env });
     expect(json).toMatchObject({ code: 0, out: '{"provider":"vllm","model":"qwen3"}\n' });
   });
 
-  it("reports an unknown provider as `loom run --model` does", async () => {
+  it("reports an unknown provider as `loom run` does", async () => {
     const [run, list, serve] = await Promise.all([
       loom(["run", "--model", "nope", "hello"], { env: {} }),
-      loom(["run", "--list-models", "--model", "nope"], { env: {} }),
+      loom(["models", "nope"], { env: {} }),
       loom(["serve", "--model", "nope", "--port", "0", "--store", join(folder, "unknown.db")], { env: {} }),
     ]);
     expect([list.code, list.err]).toEqual([2, run.err]);

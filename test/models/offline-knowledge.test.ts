@@ -286,7 +286,7 @@ describe("the offline model with a knowledge base", () => {
     ["How does approval work?", "waits for the user", "en/tools-and-approval"],
     ["审批怎么用？", "等待用户", "zh/tools-and-approval"],
     ["How do I back up the store?", "backup", "en/backup-and-maintenance"],
-    ["如何备份存储？", "npx loom backup", "zh/backup-and-maintenance"],
+    ["如何备份存储？", "npx loom store backup", "zh/backup-and-maintenance"],
     ["What happens when the disk is full?", "store_full", "en/backup-and-maintenance"],
     ["磁盘满了怎么办？", "store_full", "zh/backup-and-maintenance"],
     ["Which dialects are there?", "lumine", "en/events-and-dialects"],

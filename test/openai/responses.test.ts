@@ -231,7 +231,7 @@ describe("responses", () => {
     expect(JSON.stringify(model.prompts[1])).toContain("Oslo");
     // The answers are records one after the other, and a response could have ended between them.
     expect(await collect(client.responses.inputItems.list(second.id))).toMatchObject([
-      { type: "function_call_output", output: "Oslo" },
+      { type: "function_call_output", call_id: calls[1]?.call_id, output: "Oslo" },
     ]);
   });
 

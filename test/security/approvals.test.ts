@@ -263,7 +263,7 @@ describe("approval answers", () => {
       await first.session.close({ run: "leave" });
       const script: Script = [{ calls: [{ name: "extra", input: { what: "more" } }] }, { text: "Done." }];
       const second = await start({ log: first.log, isSecond: true, script });
-      expect(second.run?.toolRules).toEqual(rules);
+      expect(second.run?.request.toolRules).toEqual(rules);
       expect(await second.answer({})).toBe("done");
       await second.session.idle();
       expect(second.acts).toEqual([{ what: "this" }]);
@@ -362,7 +362,10 @@ describe("approval answers", () => {
         });
         for (const id of ["f", "g"]) {
           const fork = await start({ log, id, isSecond: true, script: [{ text: "Done." }] });
-          expect([fork.run?.actor, fork.run?.toolRules?.["act"]]).toEqual([id === "f" ? "token:b" : "token:c", "deny"]);
+          expect([fork.run?.request.actor, fork.run?.request.toolRules?.["act"]]).toEqual([
+            id === "f" ? "token:b" : "token:c",
+            "deny",
+          ]);
           await fork.session.idle();
           expect(fork.acts).toEqual([]);
         }

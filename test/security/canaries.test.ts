@@ -18,7 +18,7 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import type { BlobStore } from "../../src/server/blobs/blob-store.ts";
 import { type LoomServer, type LoomServerOptions, startLoomServer } from "../../src/server/loom-server.ts";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import { defineTool } from "../../src/tools/index.ts";
 import { call as callMcp, closeAll, open, serve } from "../contracts/mcp-fixture.ts";

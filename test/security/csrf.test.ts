@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { testThreat } from "./test-threat.ts";

@@ -1,5 +1,5 @@
 // Example requests for every endpoint. `ownership.test.ts` fails if an endpoint has no example.
-import { formatStreamId } from "../../src/server/endpoints/ai-sdk/stream-id.ts";
+import { formatStreamId } from "../../src/server/clients/ai-sdk/stream-id.ts";
 import { formatOpenaiId } from "../../src/dialects/openai-id.ts";
 import type { AnyOperation } from "../../src/server/api/operation.ts";
 import type { RequestOptions, SessionIds } from "./owners-fixture.ts";

@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import { expect } from "vitest";
 import { LoomError } from "../../src/protocol/index.ts";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import { createPage } from "../../src/server/index.ts";
 import { testThreat } from "./test-threat.ts";
 import { openServer } from "./open-server.ts";

@@ -4,7 +4,7 @@
  */
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import { ABUSE_SAMPLES } from "../sampling.ts";
 import { type AbuseFixture, createAbuseFixture } from "./abuse-fixture.ts";
 import { testSlowThreat, testThreat } from "./test-threat.ts";

@@ -11,7 +11,7 @@ import { agent } from "../../src/agents/index.ts";
 import { DIALECT_NAMES } from "../../src/dialects/index.ts";
 import { MemoryLog, openStream } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import { type LoomServer, startLoomServer } from "../../src/server/loom-server.ts";
 import { gather } from "../log-sessions.ts";
 import { writeHostileSession, writeHostileThoughts } from "../page/hostile-session.ts";

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/protocol/index.ts";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import { WITHOUT_SESSION, BY_PARAMETER, BY_PATH, type Example, CREATING, hasEmptyAnswer } from "./endpoint-examples.ts";
 import { testThreat } from "./test-threat.ts";
 import {

@@ -3,7 +3,7 @@
 import { describe, expect } from "vitest";
 import { MemoryLog } from "../../src/log/index.ts";
 import { LoomError } from "../../src/protocol/index.ts";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import type { BlobStore } from "../../src/server/index.ts";
 import { testThreat } from "./test-threat.ts";
 import { openServer } from "./open-server.ts";

@@ -3,7 +3,7 @@
  * link. The endpoints come from the list that the server mounts.
  */
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import type { AnyOperation } from "../../src/server/api/operation.ts";
 import { isAllowedByShareLink, type Scope, SCOPES, scopeOf } from "../../src/server/auth/scopes.ts";
 import { type Example, findExample, BY_PARAMETER, BY_PATH, CREATING, hasEmptyAnswer } from "./endpoint-examples.ts";

@@ -11,7 +11,7 @@ import type { LoomEvent } from "../../src/protocol/index.ts";
 import type { NewShare } from "../../src/server/api/shapes.generated.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { isAllowedByShareLink } from "../../src/server/auth/scopes.ts";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import { openServer } from "./open-server.ts";
 import { sendRaw, writeHead } from "./raw-request.ts";
 import { testSlowThreat, testThreat } from "./test-threat.ts";

@@ -3,7 +3,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import { describeApi } from "../../src/server/api/describe-api.ts";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 
 const ajv = new Ajv2020({ strict: false });
 ajv.addSchema({ $id: "api", ...describeApi(OPERATIONS, { basePath: "", version: "0.0.0" }) });

@@ -2,9 +2,8 @@
 import { expect, it, vi } from "vitest";
 import { MemoryLog } from "../../src/log/index.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
-import { listWaits } from "../../src/server/endpoints/ag-ui/find-run.ts";
-import { findRequests } from "../../src/server/endpoints/ai-sdk/find-requests.ts";
-import { listInputItems } from "../../src/server/endpoints/openai/list-input-items.ts";
+import { listInputItems } from "../../src/server/clients/openai/conversation-items.ts";
+import { readWaits } from "../../src/server/endpoints/waiting-calls.ts";
 import { writeRecords } from "../log-sessions.ts";
 import { listVectorFiles, readVector } from "../vectors.ts";
 
@@ -29,8 +28,7 @@ async function createSession() {
 }
 
 it.each([
-  ["the waits of a run", (log, { runId }) => listWaits(log, SESSION, runId)],
-  ["the requests of a run", async (log, run) => [...(await findRequests(log, SESSION, run, new Set(["call_del"])))]],
+  ["the waits of a run", (log, run) => readWaits(log, SESSION, run)],
   // After the last record, so that no item ends the search.
   [
     "what a client sent",
@@ -49,8 +47,9 @@ it.each([
 
 it("lists what a run waited for", async () => {
   const { log, run } = await createSession();
-  const waits = await listWaits(log, SESSION, run.runId);
-  expect(waits.map(({ kind, call }) => [kind, call])).toEqual(
+  const { asked, open } = await readWaits(log, SESSION, run);
+  expect(open).toEqual([]);
+  expect(asked.map(({ kind, call }) => [kind, call.call_id])).toEqual(
     ["call_del", "call_mail", "call_restart"].map((call) => ["approval", call]),
   );
 });

@@ -1,6 +1,7 @@
 // A test fixture for the HTTP endpoints: a log, scripted agents, blobs and streams, called without a socket. Everything
 // is closed when the test ends.
 import { expect, onTestFinished } from "vitest";
+import type { AnyOperation } from "../../src/server/api/operation.ts";
 import { createGates } from "../../src/server/api/gates.ts";
 import { agent } from "../../src/agents/index.ts";
 import { createLog } from "../contracts/sender.ts";
@@ -9,7 +10,7 @@ import type { Log } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
-import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
+import { OPERATIONS } from "../../src/server/operations.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { createCommandHost } from "../../src/server/commands/command-host.ts";
 import { LOCAL } from "../../src/server/auth/principal.ts";
@@ -35,6 +36,8 @@ export interface ServerFixtureOptions {
   readonly authorize?: Authorize;
   readonly basePath?: string;
   readonly knowledge?: ServedKnowledge;
+  /** Default: all operations of the server. */
+  readonly operations?: readonly AnyOperation[];
 }
 
 export interface ServerFixture {
@@ -88,7 +91,7 @@ export async function createServerFixture(options: ServerFixtureOptions = {}): P
     closing: closing.signal,
     report,
   };
-  const app = createApp(core, { operations: OPERATIONS, socketPaths: new Set() });
+  const app = createApp(core, { operations: options.operations ?? OPERATIONS, socketPaths: new Set() });
   onTestFinished(async () => {
     closing.abort();
     await streams.close();

@@ -137,7 +137,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { ti
   });
 
   test("the requests of both count together", async () => {
-    const secret = await createToken("limited", "--requests-per-minute", "4");
+    const secret = await createToken("limited", "--limits", "requests-per-minute=4");
     const statuses: number[] = [];
     for (let count = 0; count < 5; count++)
       for (const server of [a, b]) statuses.push((await send(server, "/v1/sessions", {}, secret)).status);
@@ -156,7 +156,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { ti
       secret,
     );
     expect(stored.status).toBe(201);
-    const erased = await run("owner", "erase", "guest", "--yes");
+    const erased = await run("sessions", "delete", "--owner", "guest", "--yes");
     expect([erased.code, erased.out]).toEqual([0, "erased: guest (1 session, 1 file, 1 token, 0 links)\n"]);
     await until(async () => (await send(b, "/v1/sessions", {}, secret)).status === 401, "the token is refused");
   });
@@ -185,7 +185,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("two servers with one database", { ti
   });
 
   test("the live runs of a token are limited over both", async () => {
-    const secret = await createToken("few runs", "--max-runs", "2");
+    const secret = await createToken("few runs", "--limits", "max-runs=2");
     const gate = join(folder, "gate-limited");
     const start = (server: ServerProcess, session: string): Promise<Response> =>
       send(

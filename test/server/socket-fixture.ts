@@ -19,7 +19,7 @@ import { allowAll, type Authorize } from "../../src/server/auth/authorize.ts";
 import type { RunDispatcher } from "../../src/server/runs/run-dispatcher.ts";
 import type { ServerCore } from "../../src/server/api/server-core.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../src/server/guard/server-limits.ts";
-import { openResponseStream } from "../../src/server/endpoints/openai/start-response.ts";
+import { openResponseStream } from "../../src/server/clients/openai/start-response.ts";
 import { createSockets } from "../../src/server/sockets/create-sockets.ts";
 import { createStreams } from "../../src/server/streams/create-streams.ts";
 import { gather } from "../log-sessions.ts";
@@ -180,7 +180,7 @@ function createDispatcher(log: Log, play: Play): RunDispatcher {
     },
     async dispatch(sessionId) {
       if (held.has(sessionId)) return false;
-      const onRun = async (run: Run, { message = "" }: { readonly message?: string | undefined }) => play(run, message);
+      const onRun = async (run: Run) => play(run, run.message ?? "");
       held.set(sessionId, openSession(log, sessionId, { onRun }));
       return false;
     },

@@ -77,7 +77,7 @@ export function createGot(options: GotOptions): AgentKind {
   return {
     name: "got",
     async answer(agentContext) {
-      const chosen = { ...options, ...toAgentOptions(name, agentContext.run.strategy) };
+      const chosen = { ...options, ...toAgentOptions(name, agentContext.run.request.strategy) };
       const limits: GotLimits = readOptions(GOT_OPTIONS, chosen, { isPart: true });
       const context: GotContext = { ...agentContext, limits };
       // Loaded for the first run, because most programs only use ReAct agents.

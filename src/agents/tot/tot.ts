@@ -9,7 +9,7 @@ export function createTot(options: TotOptions): AgentKind {
   return {
     name: "tot",
     async answer(agentContext) {
-      const { strategy } = agentContext.run;
+      const { strategy } = agentContext.run.request;
       const search = readSettings({ ...options, ...toAgentOptions("tot", strategy) });
       const context: TotContext = { ...agentContext, search, answerNodeId: undefined };
       // Loaded for the first run, because most programs only use ReAct agents.

@@ -3,11 +3,11 @@
  * named by the digest of its bytes.
  */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { parseObject } from "../../protocol/json.ts";
 import { readBlobInfo } from "../../server/blobs/blob-info.ts";
+import { digestFile } from "./manifest.ts";
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const BYTES = "bytes";
@@ -58,13 +58,8 @@ async function compareBlob({ session, blob, path }: BlobFolder, sessionId?: stri
   const info =
     typeof owner === "string" && digestOfSession(owner) === session ? readBlobInfo(text, owner, blob) : undefined;
   if (info === undefined) return "meta.json is damaged";
-  const hash = createHash("sha256");
-  let bytes = 0;
-  for await (const chunk of createReadStream(join(path, BYTES)) as AsyncIterable<Buffer>) {
-    hash.update(chunk);
-    bytes += chunk.length;
-  }
-  return bytes === info.bytes && hash.digest("hex") === blob ? undefined : "its bytes are damaged";
+  const { bytes, sha256 } = await digestFile(join(path, BYTES));
+  return bytes === info.bytes && sha256 === blob ? undefined : "its bytes are damaged";
 }
 
 function ignoreMissing(error: unknown): undefined {

@@ -7,6 +7,7 @@ import { createReadStream } from "node:fs";
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isJsonObject } from "../../protocol/index.ts";
+import { parseObject } from "../../protocol/json.ts";
 import { readPackageVersion } from "../../server/read-package-version.ts";
 import { CliError } from "../command.ts";
 
@@ -48,7 +49,7 @@ export async function writeManifest(folder: string): Promise<Manifest> {
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, MANIFEST), "utf8").catch(() => undefined);
   if (text === undefined) throw new CliError(`\`${folder}\` is not a complete backup: it has no ${MANIFEST}`);
-  const read = parseJson(text);
+  const read = parseObject(text);
   if (!isManifest(read)) throw new CliError(`\`${join(folder, MANIFEST)}\` is damaged`);
   if (read.format > FORMAT)
     throw new CliError(`\`${folder}\` was written by Loom ${read.version}, which is newer`, "use that version");
@@ -90,7 +91,7 @@ async function listFiles(folder: string): Promise<readonly string[]> {
     .toSorted();
 }
 
-async function digestFile(path: string): Promise<{ readonly bytes: number; readonly sha256: string }> {
+export async function digestFile(path: string): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const hash = createHash("sha256");
   let bytes = 0;
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
@@ -121,12 +122,4 @@ function isManifest(value: unknown): value is Manifest {
 /** A manifest of unknown origin must not name files outside of its folder. */
 function isInside(path: string): boolean {
   return path !== "" && !path.startsWith("/") && !path.includes("\\") && !path.split("/").includes("..");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

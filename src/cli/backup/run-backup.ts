@@ -1,4 +1,4 @@
-/** `loom backup`, `loom restore` and `loom verify`. */
+/** `loom store backup`, `loom store restore` and `loom store verify`. */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -8,11 +8,10 @@ import { isLoomError } from "../../protocol/index.ts";
 import { removeCommitMark } from "../../sqlite/commit-mark.ts";
 import { copyDatabase } from "../../sqlite/copy-database.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
-import { explainErrors } from "../explain-error.ts";
-import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, formatJson, plural } from "../fit-text.ts";
 import { describeOpenError } from "../kb/default-knowledge-base.ts";
+import { STORE_BACKUP, STORE_RESTORE } from "../store/store-commands.ts";
 import type { Terminal } from "../terminal.ts";
-import { BACKUP, RESTORE } from "./backup-commands.ts";
 import { copyBlob, digestOfSession, listBlobs } from "./copy-blobs.ts";
 import { type StoredPart, exists, listParts } from "./data-parts.ts";
 import { findChangedFiles, MANIFEST, readManifest, writeManifest } from "./manifest.ts";
@@ -23,19 +22,13 @@ const SIDE_FILES = ["-wal", "-shm", "-journal"];
 const PRIVATE = { recursive: true, mode: 0o700 } as const;
 
 export async function runBackup(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  const before = process.umask(0o077);
   try {
-    return await explainErrors(async () => {
-      if (parsed.command === BACKUP) return back(parsed, terminal);
-      return (parsed.command === RESTORE ? restore : verify)(parsed, terminal);
-    });
+    if (parsed.command === STORE_BACKUP) return await back(parsed, terminal);
+    return await (parsed.command === STORE_RESTORE ? restore : verify)(parsed, terminal);
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (code === undefined || path === undefined) throw error;
     throw new CliError(`\`${path}\` cannot be read or written (${code})`);
-  } finally {
-    process.umask(before);
-    terminal.progress(undefined);
   }
 }
 
@@ -173,7 +166,7 @@ type Result = Partial<Omit<VerifiedData, "damaged">> & {
 async function report(parsed: ParsedCommand, terminal: Terminal, result: Result): Promise<number> {
   const { damaged, folder, ...counts } = result;
   terminal.progress(undefined);
-  if (parsed.options["json"] === true) await terminal.write(`${escapeJson(JSON.stringify(result))}\n`);
+  if (parsed.options["json"] === true) await terminal.write(formatJson(result));
   else {
     for (const line of damaged) await terminal.write(`damaged: ${cleanText(line)}\n`);
     const parts = Object.entries(counts).map(([name, count]) =>

@@ -15,13 +15,14 @@ import { openStore } from "../open-store.ts";
 import { createReporter, MESSAGE_LIMITS } from "../run-agent.ts";
 import { type AssembledAgent, assembleAgent } from "../run/assemble-agent.ts";
 import { describeOtherAgent, findOtherAgent, type OtherAgentWork } from "../run/find-other-agent.ts";
-import { BUILT_IN_AGENTS, nameAgent, toFlagNames } from "../run/read-agent-options.ts";
+import { nameAgent, toFlagNames } from "../run/read-agent-options.ts";
 import { type AssemblyOptions, readAssemblyOptions, readReasoning } from "../run/read-run-options.ts";
 import { SessionHolder } from "../run/session-holder.ts";
 import { LocalService } from "../sessions/local-service.ts";
 import { describeNextCommand } from "../sessions/run-sessions.ts";
 import type { ServerAgent, SessionService } from "../sessions/session-service.ts";
 import type { StoreParts } from "../store-parts.ts";
+import { BUILT_IN_AGENTS } from "../strategy-items.ts";
 import { CHAT_RESOURCES } from "./chat-command.ts";
 
 /** Fields that this chat adds to every message. */

@@ -1,11 +1,11 @@
 /** Declares `loom chat`. */
 import type { CliCommand } from "../command.ts";
-import { RUN } from "../commands.ts";
+import { explainRunOption, RUN, SET_TABLE } from "../commands.ts";
+import { RESOURCE_OPTIONS } from "../run/read-agent-options.ts";
 import { SERVICE_OPTIONS } from "../sessions/server-settings.ts";
 
 /** Options of `loom run` about one run. */
 const NOT_IN_CHAT: ReadonlySet<string> = new Set([
-  "list-models",
   "approve",
   "session",
   "resume",
@@ -16,16 +16,13 @@ const NOT_IN_CHAT: ReadonlySet<string> = new Set([
 ]);
 
 /** Options that apply to any built-in agent, so that they are kept when the agent is changed. */
-export const CHAT_RESOURCES: ReadonlySet<string> = new Set(
-  "agents model base-url reasoning system workspace mcp allow-fetch kb no-kb retrieve".split(" "),
-);
+export const CHAT_RESOURCES: ReadonlySet<string> = new Set(["agents", ...RESOURCE_OPTIONS]);
 
 export const CHAT: CliCommand = {
   name: "chat",
   summary: "Chat with an agent in the terminal.",
   argument: "SESSION",
   options: {
-    continue: { about: "continue the session that changed last, of the 200 newest" },
     ...Object.fromEntries(Object.entries(RUN.options).filter(([name]) => !NOT_IN_CHAT.has(name))),
     plain: {
       about:
@@ -34,6 +31,8 @@ export const CHAT: CliCommand = {
     "no-history": { about: "neither read nor store the messages you sent" },
     ...SERVICE_OPTIONS,
   },
+  explainOption: explainRunOption,
+  table: SET_TABLE,
   notes: [
     "SESSION is the ID of a session to continue. A run of it that is live or waits for approval is shown, and you can answer.",
     "Enter sends. Alt+Enter, Shift+Enter (if the terminal reports it) or `\\` before Enter starts a new line. Pasted line breaks are not sent. Up and Down go through earlier messages, which are stored in chat-history next to the default store. Tab completes commands; /help lists commands and keys.",

@@ -12,7 +12,7 @@ import { homedir } from "node:os";
 import type { MessageView } from "../../client/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
-import { plural } from "../fit-text.ts";
+import { cutColumns, measureColumns, plural } from "../fit-text.ts";
 import { formatAge } from "../format-table.ts";
 import { Approver } from "../run/approver.ts";
 import type { ToolDecision } from "../run/prompt-for-approval.ts";
@@ -21,8 +21,8 @@ import type { ChatBackend } from "./chat-backend.ts";
 import { type ChatFile, type ChatMessage, ChatConversation } from "./chat-conversation.ts";
 import { findMediaType } from "./find-media-type.ts";
 import { describeSlashCommand, readSlashInput, SLASH_COMMANDS, type SlashName } from "./slash-commands.ts";
-import { formatThoughts } from "./thought-rows.ts";
-import { cutText, measureText, type PaintText, paintRow, wrapRows } from "./text-rows.ts";
+import { formatThoughts } from "../screen/thought-rows.ts";
+import { type PaintText, paintRow, wrapRows } from "../screen/text-rows.ts";
 
 /** A decision of the user about a tool call. */
 export interface ChatDecision {
@@ -364,7 +364,7 @@ export class ChatController {
     const rows = [
       ...SLASH_COMMANDS.map((command) => [describeSlashCommand(command), command.about] as const),
       ...this.#surface.keys,
-    ].map(([left, about]) => `${paint("cyan", left.padEnd(20))} ${cutText(about, width - 21)}`);
+    ].map(([left, about]) => `${paint("cyan", left.padEnd(20))} ${cutColumns(about, width - 21)}`);
     this.#surface.print([...rows, ""]);
   }
 
@@ -374,16 +374,16 @@ export class ChatController {
     const { paint, width } = this.#surface;
     if (items.length === 0) this.#say(query === undefined ? "no sessions" : "no session contains these words");
     else {
-      const shownIds = items.map(({ session_id }) => cutText(session_id, width));
-      const column = Math.min(MAX_ID_COLUMN, Math.max(...shownIds.map(measureText)));
+      const shownIds = items.map(({ session_id }) => cutColumns(session_id, width));
+      const column = Math.min(MAX_ID_COLUMN, Math.max(...shownIds.map(measureColumns)));
       this.#surface.print([
         ...items.map(({ title = "", match, updated_at }, index) => {
           const text = match === undefined || match.where === "title" ? title : `${title}: ${match.snippet}`;
           const age = formatAge(updated_at).padEnd(6);
           const id = shownIds[index] ?? "";
-          const gap = " ".repeat(Math.max(0, column - measureText(id)));
-          const room = width - Math.max(column, measureText(id)) - 8;
-          return `${paint("cyan", id)}${gap} ${age} ${cutText(text, Math.max(1, room))}`;
+          const gap = " ".repeat(Math.max(0, column - measureColumns(id)));
+          const room = width - Math.max(column, measureColumns(id)) - 8;
+          return `${paint("cyan", id)}${gap} ${age} ${cutColumns(text, Math.max(1, room))}`;
         }),
         paint("dim", "/open ID continues one"),
         "",

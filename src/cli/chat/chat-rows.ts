@@ -5,13 +5,14 @@
  * Invariant: at most `height` rows, none wider than `width`, and the cursor is inside them.
  */
 import type { TurnView } from "../../client/index.ts";
-import { plural } from "../fit-text.ts";
-import { formatDuration } from "../run/format-note.ts";
+import { cutColumns, measureColumns, plural } from "../fit-text.ts";
+import { formatDuration } from "../screen/format-note.ts";
 import type { UnsentMessage } from "./chat-controller.ts";
 import type { CursorPosition, InputLayout } from "./input-editor.ts";
 import { describeSlashCommand, type SlashCommand } from "./slash-commands.ts";
-import { summarizeThoughts } from "./thought-rows.ts";
-import { cutText, measureText, type PaintText } from "./text-rows.ts";
+import { summarizeThoughts } from "../screen/thought-rows.ts";
+import type { PaintText } from "../screen/text-rows.ts";
+import { keepLastRows } from "../screen/turn-rows.ts";
 
 export interface ChatRowState {
   readonly width: number;
@@ -49,7 +50,7 @@ export function composeChatRows(state: ChatRowState): ChatRows {
   const { width, height, paint } = state;
   const footer = composeFooter(state);
   const input = composeInput(state, height - footer.length - 1 - LEAST_TURN_ROWS);
-  const status = cutText(state.notice ?? describeStatus(state), width);
+  const status = cutColumns(state.notice ?? describeStatus(state), width);
   const below = [paint(state.notice === undefined ? "dim" : "yellow", status), ...input.rows, ...footer];
   const above = composeTurn(state, height - below.length);
   const row = above.length + 1 + input.cursor.row;
@@ -60,19 +61,16 @@ export function composeChatRows(state: ChatRowState): ChatRows {
 function composeTurn({ turnRows, waiting, liveTurn, width, paint }: ChatRowState, height: number): readonly string[] {
   const queued = waiting.slice(0, MAX_WAITING).map(({ text }) => {
     const line = text.replaceAll(/\s+/g, " ");
-    return paint("dim", cutText(`› ${line}`, width));
+    return paint("dim", cutColumns(`› ${line}`, width));
   });
   if (waiting.length > MAX_WAITING)
     queued.push(paint("dim", `  … ${plural(waiting.length - MAX_WAITING, "more message")}`));
   const thoughts = liveTurn === undefined ? undefined : summarizeThoughts(liveTurn);
-  const summary = thoughts === undefined ? [] : [paint("cyan", cutText(thoughts.replaceAll(/\s+/g, " "), width))];
+  const summary = thoughts === undefined ? [] : [paint("cyan", cutColumns(thoughts.replaceAll(/\s+/g, " "), width))];
   const all = [...turnRows, ...summary, ...queued];
   if (all.length === 0) return [];
-  const room = height - 1;
-  if (all.length <= room) return [...all, ""];
-  if (room < 1) return [];
-  const hidden = all.length - room + 1;
-  return [paint("dim", cutText(`… ${plural(hidden, "line")} above`, width)), ...all.slice(hidden), ""];
+  const shown = keepLastRows(all, height - 1, { width, paint });
+  return shown.length === 0 ? [] : [...shown, ""];
 }
 
 function describeStatus({ liveTurn, waiting, title, now }: ChatRowState): string {
@@ -86,28 +84,30 @@ function describeStatus({ liveTurn, waiting, title, now }: ChatRowState): string
 }
 
 function composeInput({ prompt, input, width, paint }: ChatRowState, room: number): ChatRows {
-  const shownPrompt = cutText(prompt, Math.max(2, width - 10));
-  const indent = measureText(shownPrompt);
+  const shownPrompt = cutColumns(prompt, Math.max(2, width - 10));
+  const indent = measureColumns(shownPrompt);
   // A long question gets its own row.
   const isApart = indent > width / 2;
   const margin = isApart ? 2 : indent;
   const layout = input(width - margin - 1);
   const height = Math.max(1, Math.min(MAX_INPUT_ROWS, room - (isApart ? 1 : 0)));
   const first = Math.max(0, Math.min(layout.cursor.row - height + 1, layout.rows.length - height));
-  const shown = layout.rows.slice(first, first + height);
-  const rows = shown.map((row, index) => {
-    if (isApart || first + index > 0) return `${" ".repeat(margin)}${row}`;
-    return `${paint("bold", shownPrompt)}${row}`;
+  const end = first + height;
+  const rows = layout.rows.slice(first, end).map((row, index) => {
+    if (first + index === 0 && !isApart) return `${paint("bold", shownPrompt)}${row}`;
+    const isCut = (index === 0 && first > 0) || (index === height - 1 && end < layout.rows.length);
+    const mark = index === 0 ? "↑" : "↓";
+    return `${isCut ? paint("dim", mark.padEnd(margin)) : " ".repeat(margin)}${row}`;
   });
   const cursor = { row: layout.cursor.row - first + (isApart ? 1 : 0), column: margin + layout.cursor.column };
   return { rows: isApart ? [paint("bold", shownPrompt), ...rows] : rows, cursor };
 }
 
 function composeFooter({ completions, files, width, height, paint }: ChatRowState): readonly string[] {
-  const attached = files.length === 0 ? [] : [paint("dim", cutText(`  + ${files.join(", ")}`, width))];
+  const attached = files.length === 0 ? [] : [paint("dim", cutColumns(`  + ${files.join(", ")}`, width))];
   const count = Math.max(1, Math.min(MAX_COMPLETIONS, height - 8));
   const listed = completions.slice(0, count).map((command) => {
-    const line = cutText(`  ${describeSlashCommand(command).padEnd(20)} ${command.about}`, width);
+    const line = cutColumns(`  ${describeSlashCommand(command).padEnd(20)} ${command.about}`, width);
     return paint("dim", line);
   });
   const left = completions.length - count;

@@ -1,7 +1,8 @@
+import { measureColumns } from "../fit-text.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InputEditor } from "./input-editor.ts";
-import { measureText, splitGraphemes } from "./text-rows.ts";
+import { splitGraphemes } from "../screen/text-rows.ts";
 
 /** One text and a number, changed in the simplest way. */
 class SimpleModel {
@@ -94,7 +95,7 @@ describe("InputEditor", () => {
           const { rows, cursor } = editor.layOut(width);
           expect(cursor.row).toBeLessThan(rows.length);
           expect(cursor.column).toBeLessThanOrEqual(width);
-          for (const row of rows) expect(measureText(row)).toBeLessThanOrEqual(width);
+          for (const row of rows) expect(measureColumns(row)).toBeLessThanOrEqual(width);
         }
       }),
     );

@@ -4,8 +4,8 @@
  * Invariants: the cursor is between two cells or at an end; a long paste is one cell, which is deleted as a whole and
  * sent with all of its text.
  */
-import { cleanText, plural } from "../fit-text.ts";
-import { measureText, splitGraphemes } from "./text-rows.ts";
+import { cleanText, measureColumns, plural } from "../fit-text.ts";
+import { splitGraphemes } from "../screen/text-rows.ts";
 
 /** What the cursor moves over at once. */
 interface InputCell {
@@ -177,7 +177,7 @@ export class InputEditor {
         column = 0;
         continue;
       }
-      const columns = measureText(showCell(cell, width));
+      const columns = measureColumns(showCell(cell, width));
       if (column + columns > room && column > 0) {
         row++;
         column = 0;

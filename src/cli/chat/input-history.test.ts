@@ -29,6 +29,8 @@ describe("InputHistory", () => {
     writeFileSync(file, `"a"\n{damaged\n7\n`);
     const history = new InputHistory(file);
     expect(history.move(-1, "")).toBe("a");
+    history.leave();
+    expect(history.move(1, "")).toBeUndefined();
     for (let index = 0; index < 2100; index++) history.add(`message ${index}`);
     expect(readFileSync(file, "utf8").split("\n").length).toBeLessThan(2002);
     expect(new InputHistory(file).move(-1, "")).toBe("message 2099");

@@ -30,6 +30,11 @@ export class InputHistory {
       this.#entries.push(text);
       this.#save(text);
     }
+    this.leave();
+  }
+
+  /** The user no longer moves through the history. */
+  leave(): void {
     this.#at = this.#entries.length;
   }
 

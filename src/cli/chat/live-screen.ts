@@ -4,10 +4,11 @@
  *
  * Invariant: live rows are never higher than the window, so that rows which stay are never drawn over.
  */
+import { measureColumns } from "../fit-text.ts";
 import { createLogUpdate } from "log-update";
 import type { CursorPosition } from "./input-editor.ts";
 import { ENTER_INPUT, LEAVE_INPUT } from "./input-keys.ts";
-import { measureText, splitAtColumn } from "./text-rows.ts";
+import { splitAtColumn } from "../screen/text-rows.ts";
 import { stripVTControlCharacters } from "node:util";
 
 export type ScreenOutput = Pick<NodeJS.WriteStream, "write" | "columns" | "rows">;
@@ -146,5 +147,5 @@ export class LiveScreen implements Disposable {
 }
 
 function countRows(row: string, columns: number): number {
-  return Math.max(1, Math.ceil(measureText(stripVTControlCharacters(row)) / columns));
+  return Math.max(1, Math.ceil(measureColumns(stripVTControlCharacters(row)) / columns));
 }

@@ -10,7 +10,7 @@ import { OutputClosed, type Terminal } from "../terminal.ts";
 import type { ChatBackend } from "./chat-backend.ts";
 import { ChatController, type ChatDecision, type ChatSurface, TWICE_MS } from "./chat-controller.ts";
 import { PlainTurns } from "./plain-turns.ts";
-import type { PaintText } from "./text-rows.ts";
+import type { PaintText } from "../screen/text-rows.ts";
 
 export interface PlainChatOptions {
   readonly backend: ChatBackend;

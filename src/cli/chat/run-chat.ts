@@ -4,23 +4,15 @@ import { styleText } from "node:util";
 import { CliError, type ParsedCommand, quoteGiven, quoteWord } from "../command.ts";
 import { findDataFolder } from "../find-store.ts";
 import { explainErrors } from "../explain-error.ts";
-import { describeToolOptions } from "../run/read-run-options.ts";
+import { assertNoLocalOptions, describeToolOptions } from "../run/read-run-options.ts";
 import { openRemoteService } from "../sessions/open-service.ts";
-import { describeNextCommand, findSession } from "../sessions/run-sessions.ts";
+import { findLatest } from "../sessions/newest-sessions.ts";
+import { findSession } from "../sessions/run-sessions.ts";
 import { readServiceAddress, type ServiceAddress } from "../sessions/server-settings.ts";
-import type { SessionService } from "../sessions/session-service.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ChatBackend, openLocalBackend, openServerBackend, type ReportNote } from "./chat-backend.ts";
 import { InputHistory } from "./input-history.ts";
-import type { PaintText } from "./text-rows.ts";
-
-/** Options that apply to agents of a server. */
-const SERVER_OPTIONS: ReadonlySet<string> = new Set(
-  "server token-file agent reasoning system continue plain no-history".split(" "),
-);
-
-/** Number of the newest sessions among which `--continue` chooses. */
-const LATEST_AMONG = 200;
+import type { PaintText } from "../screen/text-rows.ts";
 
 export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const { options, argument } = parsed;
@@ -30,8 +22,9 @@ export async function runChat(parsed: ParsedCommand, terminal: Terminal): Promis
   return explainErrors(async () => {
     let report: ReportNote = (text) => terminal.warn(text);
     await using backend = await openBackend(parsed, address, terminal, (text) => report(text));
-    const sessionId = options["continue"] === true ? await findLatest(backend.service, parsed) : argument;
-    if (sessionId !== undefined) await findSession(backend.service, sessionId, parsed);
+    const { service } = backend;
+    const word = options["continue"] === true ? await findLatest(service, parsed) : argument;
+    const sessionId = word === undefined ? undefined : (await findSession(service, word, parsed)).session_id;
     const onReady = (next: ReportNote): void => {
       report = next;
     };
@@ -63,12 +56,7 @@ async function openBackend(
   onNote: ReportNote,
 ): Promise<ChatBackend> {
   if (address.kind === "store") return openLocalBackend(parsed, address.store, onNote);
-  for (const [name, value] of Object.entries(parsed.options))
-    if (value !== undefined && !SERVER_OPTIONS.has(name))
-      throw new CliError(
-        `\`--${name}\` does not apply to a chat with a server`,
-        "the agents of the server have their own models and tools; use `--store` to run an agent here",
-      );
+  assertNoLocalOptions(parsed, "a chat with");
   const service = await openRemoteService(address, terminal);
   try {
     return await openServerBackend(parsed, service);
@@ -76,15 +64,6 @@ async function openBackend(
     await service[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-/** Sessions are listed by creation; among the newest, the one that changed last is meant. */
-async function findLatest(service: SessionService, parsed: ParsedCommand): Promise<string> {
-  const { items } = await service.listSessions({ limit: LATEST_AMONG });
-  const [latest] = items.toSorted((one, other) => other.updated_at - one.updated_at);
-  if (latest === undefined)
-    throw new CliError("there is no session to continue", `start one with \`${describeNextCommand(parsed, "chat")}\``);
-  return latest.session_id;
 }
 
 function isPlain(parsed: ParsedCommand, { stdin, columns }: Terminal): boolean {

@@ -2,6 +2,7 @@
  * The chat on a terminal that can move the cursor. Finished turns are printed once; only the live turn, the status and
  * the input are drawn again.
  */
+import type { TurnView } from "../../client/index.ts";
 import { cleanText, plural } from "../fit-text.ts";
 import { type ApprovalDialogue, decideCall } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
@@ -12,9 +13,10 @@ import { InputEditor } from "./input-editor.ts";
 import type { InputHistory } from "./input-history.ts";
 import { InputKeys, type KeyAction, type NamedAction } from "./input-keys.ts";
 import { LiveScreen } from "./live-screen.ts";
-import { listCompletions } from "./slash-commands.ts";
-import { type PaintText, wrapRows, paintRow } from "./text-rows.ts";
-import { TurnRows } from "./turn-rows.ts";
+import { listCompletions, readSlashInput } from "./slash-commands.ts";
+import { type PaintText, wrapRows, paintRow } from "../screen/text-rows.ts";
+import { TurnRows } from "../screen/turn-rows.ts";
+import { TurnWriter } from "../screen/turn-writer.ts";
 
 export interface ScreenChatOptions {
   readonly backend: ChatBackend;
@@ -53,7 +55,7 @@ export class ScreenChat implements ChatSurface {
     ["Alt+Enter, \\ Enter", "new line"],
     ["Up, Down", "earlier messages"],
     ["Tab", "complete a command"],
-    ["Escape", "cancel the edit of arguments"],
+    ["Escape", "clear the answer to a question, or cancel the edit of arguments"],
     ["Ctrl-C", "cancel the run, clear the input; twice: leave"],
     ["Ctrl-D", "leave"],
     ["Ctrl-Z", "suspend the chat; `fg` in the shell continues it"],
@@ -67,6 +69,8 @@ export class ScreenChat implements ChatSurface {
   readonly #controller: ChatController;
   readonly #left = Promise.withResolvers<number>();
   #rows: TurnRows;
+  /** The turns that are not finished. */
+  #writers = new Map<string, TurnWriter>();
   #question: OpenQuestion | undefined;
   /** Rows about the call that is asked about. */
   #details: readonly string[] = [];
@@ -89,7 +93,7 @@ export class ScreenChat implements ChatSurface {
     this.#stdout = stdout;
     this.#history = history;
     this.#screen = new LiveScreen(stdout);
-    this.#rows = new TurnRows({ width: this.width, paint });
+    this.#rows = this.#createRows();
     this.#controller = new ChatController(backend, this);
     onReady((text) => this.#say(text));
   }
@@ -144,7 +148,8 @@ export class ScreenChat implements ChatSurface {
 
   switched(): void {
     this.#endQuestion();
-    this.#rows = new TurnRows({ width: this.width, paint: this.paint });
+    this.#rows = this.#createRows();
+    this.#writers.clear();
   }
 
   async decide(call: WaitingCall, signal: AbortSignal): Promise<ChatDecision | undefined> {
@@ -226,6 +231,7 @@ export class ScreenChat implements ChatSurface {
         break;
       case "escape":
         if (this.#question?.isEdit === true) this.#question.answer.resolve("");
+        else if (this.#question !== undefined) editor.clear();
         break;
       case "redraw":
         this.#screen.clear();
@@ -257,8 +263,11 @@ export class ScreenChat implements ChatSurface {
     }
     if (text.trim() === "" && this.#controller.files.length === 0) return;
     this.#editor.clear();
-    this.#history.add(text);
-    if (text.startsWith("/")) this.#say(text);
+    if (readSlashInput(text) === undefined) this.#history.add(text);
+    else {
+      this.#history.leave();
+      this.#say(text);
+    }
     void this.#controller.submit(text).then((isLeaving) => {
       if (isLeaving) this.#leave(0);
       else this.#draw();
@@ -304,10 +313,9 @@ export class ScreenChat implements ChatSurface {
       this.#notice = "press Ctrl-C again to cancel the run, or answer";
     } else {
       this.#notice = "press Ctrl-C again to leave";
-      if (this.#controller.isBusy) {
-        this.#endQuestion();
-        this.#controller.interrupt();
-      } else this.#editor.clear();
+      // The end of the run withdraws its question.
+      if (this.#controller.isBusy) this.#controller.interrupt();
+      else this.#editor.clear();
     }
   }
 
@@ -321,7 +329,7 @@ export class ScreenChat implements ChatSurface {
 
   #resize(): void {
     this.#screen.reset();
-    this.#rows = new TurnRows({ width: this.width, paint: this.paint });
+    this.#rows = this.#createRows();
     this.#draw();
   }
 
@@ -354,13 +362,20 @@ export class ScreenChat implements ChatSurface {
     this.#forgetInterrupt();
     const { conversation, files } = this.#controller;
     const todoLists = conversation.view?.todoLists ?? [];
-    const finished = conversation.takeFinished().flatMap((turn) => this.#rows.format(turn, todoLists));
+    const write = (turn: TurnView, isOver: boolean) => this.#writerOf(turn).next(turn, todoLists, this.#rows, isOver);
+    const finished = conversation.takeFinished().flatMap((turn) => {
+      const { settled } = write(turn, true);
+      this.#writers.delete(turn.key);
+      return settled;
+    });
     const { liveTurn, openTurns, interruption } = conversation;
+    // A later turn is printed when the one before it has ended.
+    const [first] = openTurns.slice(0, 1).map((turn) => write(turn, false));
     const { rows, cursor } = composeChatRows({
       width: this.width,
       height: this.#screen.height,
       paint: this.paint,
-      turnRows: [...openTurns.flatMap((turn) => this.#rows.format(turn, todoLists)), ...this.#details],
+      turnRows: [...(first?.open ?? []), ...this.#details],
       liveTurn,
       waiting: this.#controller.waitingMessages,
       title: this.#describe(),
@@ -371,8 +386,18 @@ export class ScreenChat implements ChatSurface {
       files: files.map(({ name }) => name),
       now: Date.now(),
     });
-    this.#screen.print([...finished, ...printed], rows, cursor);
+    this.#screen.print([...finished, ...(first?.settled ?? []), ...printed], rows, cursor);
     this.#updateClock(liveTurn !== undefined);
+  }
+
+  #createRows(): TurnRows {
+    return new TurnRows({ width: this.width, paint: this.paint, thoughtsHint: "/tree shows the thoughts" });
+  }
+
+  #writerOf({ key }: TurnView): TurnWriter {
+    const writer = this.#writers.get(key) ?? new TurnWriter();
+    this.#writers.set(key, writer);
+    return writer;
   }
 
   /** The status shows seconds. */

@@ -45,7 +45,7 @@ async function checkModel(model: string, isNamed: boolean, env: Environment): Pr
     const message = `${name.provider} answers and has ${plural(known.length, "model")}`;
     if (!isNamed || known.length === 0 || known.includes(formatModelName(name)))
       return { check: "models", status: "ok", message };
-    const advice = "`loom run --list-models` prints their names";
+    const advice = "`loom models` prints their names";
     return { check: "models", status: "warning", message: `${message}, but not ${model}`, advice };
   } catch (error) {
     if (!isLoomError(error)) throw error;

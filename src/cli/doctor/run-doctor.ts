@@ -6,7 +6,7 @@ import { readPackageVersion } from "../../server/read-package-version.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
 import { collectDatabaseOptions } from "../database-settings.ts";
 import { findStore } from "../find-store.ts";
-import { cleanText, escapeJson, wrapText } from "../fit-text.ts";
+import { cleanText, formatJson, wrapText } from "../fit-text.ts";
 import { loadAgents } from "../load-agents.ts";
 import { type ReadSettings, readSettings } from "../serve/read-settings.ts";
 import type { Terminal } from "../terminal.ts";
@@ -22,9 +22,7 @@ export async function runDoctor(parsed: ParsedCommand, terminal: Terminal, env =
   let hasFailed = false;
   for await (const finding of listFindings(parsed, env)) {
     hasFailed ||= finding.status === "failed";
-    await terminal.write(
-      parsed.options["json"] === true ? `${escapeJson(JSON.stringify(finding))}\n` : format(finding, terminal),
-    );
+    await terminal.write(parsed.options["json"] === true ? formatJson(finding) : format(finding, terminal));
   }
   return hasFailed ? 1 : 0;
 }

@@ -3,7 +3,7 @@ import { resolve, sep } from "node:path";
 import type { AddOptions, AddReport, KnowledgeBase } from "../../context/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, quoteGiven, textOption } from "../command.ts";
-import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, cutColumns, formatJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, openForReading, openForWriting } from "./default-knowledge-base.ts";
 import { formatDocument, formatHit } from "./format-documents.ts";
@@ -105,7 +105,7 @@ function createProgress(terminal: Terminal): (done: number, total: number, path:
 }
 
 async function printReport(path: string, report: AddReport, isJson: boolean, terminal: Terminal): Promise<void> {
-  if (isJson) return terminal.write(writeLine({ path, ...report }));
+  if (isJson) return terminal.write(formatJson({ path, ...report }));
   for (const { path: file, message } of report.failed) {
     // Most messages name the file.
     const text = message.includes(file) ? message : `${file}: ${message}`;
@@ -129,7 +129,7 @@ async function list(base: KnowledgeBase, parsed: ParsedCommand, terminal: Termin
   let count = 0;
   for (let after = ""; ;) {
     const page = await base.list({ ...(collection === undefined ? {} : { collection }), after, limit: PAGE });
-    const lines = page.map((one) => (isJson ? writeLine(one) : `${formatDocument(one, terminal)}\n`));
+    const lines = page.map((one) => (isJson ? formatJson(one) : `${formatDocument(one, terminal)}\n`));
     await terminal.write(lines.join(""));
     count += page.length;
     const last = page.at(-1);
@@ -148,7 +148,7 @@ async function search(base: KnowledgeBase, parsed: ParsedCommand, terminal: Term
     ...(collection === undefined ? {} : { collection }),
     ...(limit === undefined ? {} : { limit }),
   });
-  if (parsed.options["json"] === true) await terminal.write(hits.map(writeLine).join(""));
+  if (parsed.options["json"] === true) await terminal.write(hits.map(formatJson).join(""));
   else if (hits.length > 0)
     await terminal.write(`${hits.map((hit, index) => formatHit(hit, index + 1, terminal)).join("\n\n")}\n`);
   if (hits.length === 0) terminal.warn("no matches");
@@ -171,7 +171,7 @@ async function remove(base: KnowledgeBase, parsed: ParsedCommand, terminal: Term
     if (removed > 0) isSomeDone = true;
     else hasFailed = true;
     if (ambiguity !== undefined) terminal.warn(ambiguity);
-    if (isJson) await terminal.write(writeLine({ path, removed }));
+    if (isJson) await terminal.write(formatJson({ path, removed }));
     else if (removed > 0) await terminal.write(`removed ${plural(removed, "document")}: ${cleanText(path)}\n`);
     else if (ambiguity === undefined) {
       const list = ["loom kb list", ...quoteGiven(parsed, ["kb"])].join(" ");
@@ -196,8 +196,4 @@ async function hasDocuments(base: KnowledgeBase, uri: string): Promise<boolean> 
   const folder = /[/\\]$/.test(uri) ? uri : `${uri}${uri.includes("/") ? "/" : sep}`;
   const [below] = await base.list({ after: folder, limit: 1 });
   return below?.uri.startsWith(folder) === true || (await base.get(uri))?.uri === uri;
-}
-
-function writeLine(value: unknown): string {
-  return `${escapeJson(JSON.stringify(value))}\n`;
 }

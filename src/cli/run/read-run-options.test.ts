@@ -129,23 +129,25 @@ describe("readRunOptions", () => {
 
   test("leaves agent options undefined by default", async () => {
     expect((await read(["hi"])).agent).toEqual({ kind: "react" });
-    expect((await read(["--max-iterations", "3", "hi"])).agent).toEqual({ kind: "react", maxIterations: 3 });
     expect((await read(["--agent", "tot", "hi"])).agent).toEqual({ kind: "tot" });
-    const tot = ["--agent", "tot", "--search", "breadth", "--beam", "2", "--candidates", "9", "--max-thoughts", "50"];
-    expect((await read([...tot, "hi"])).agent).toEqual({
+    expect((await read(["--agent", "got", "hi"])).agent).toEqual({ kind: "got" });
+    expect((await read(["--agent", "agot", "hi"])).agent).toEqual({ kind: "got", adaptive: true });
+  });
+
+  test("reads strategy settings as options of the agent", async () => {
+    const set = async (agent: string, ...items: readonly string[]) =>
+      (await read([...items.flatMap((item) => ["--set", item]), "--agent", agent, "hi"])).agent;
+    expect(await set("react", "react.iterations=3")).toEqual({ kind: "react", maxIterations: 3 });
+    expect(await set("tot", "tot.search=breadth,tot.beam=2", "tot.candidates=9", "tot.thoughts=50")).toEqual({
       kind: "tot",
       strategy: "breadth",
       beam: 2,
       candidates: 9,
       maxThoughts: 50,
     });
-    expect((await read(["--agent", "got", "hi"])).agent).toEqual({ kind: "got" });
-    const got = ["--agent", "got", "--adaptive", "--max-iterations", "4", "hi"];
-    expect((await read(got)).agent).toEqual({ kind: "got", adaptive: true, maxIterations: 4 });
-    expect((await read(["--agent", "agot", "hi"])).agent).toEqual({ kind: "got", adaptive: true });
     const all =
-      "--search depth --generator sample --evaluator vote --samples 5 --threshold 0.4 --max-depth 3 --max-backtracks 0";
-    expect((await read(["--agent", "tot", ...all.split(" "), "hi"])).agent).toEqual({
+      "tot.search=depth tot.generator=sample tot.evaluator=vote tot.samples=5 tot.threshold=0.4 tot.depth=3 tot.backtracks=0";
+    expect(await set("tot", ...all.split(" "))).toEqual({
       kind: "tot",
       strategy: "depth",
       generate: "sample",
@@ -155,19 +157,10 @@ describe("readRunOptions", () => {
       maxDepth: 3,
       maxBacktracks: 0,
     });
-    const papers = [
-      "--branches",
-      "3",
-      "--keep-best",
-      "2",
-      "--improvements",
-      "4",
-      "--good-score",
-      ".9",
-      "--max-layers",
-      "5",
-    ];
-    expect((await read(["--agent", "agot", ...papers, "hi"])).agent).toEqual({
+    expect(await set("got", "got.iterations=4")).toEqual({ kind: "got", maxIterations: 4 });
+    const papers =
+      "agot.candidates=3,agot.keep-best=2,agot.improvements=4,agot.good-score=.9,agot.layers=5,agot.depth=1";
+    expect(await set("agot", papers)).toEqual({
       kind: "got",
       adaptive: true,
       branches: 3,
@@ -175,16 +168,14 @@ describe("readRunOptions", () => {
       improvements: 4,
       goodScore: 0.9,
       maxLayers: 5,
+      maxDepth: 1,
     });
   });
 
   test("repeats agent options in the resume command", async () => {
-    const args = ["--session", "s", "--agent", "tot", "--search", "depth", "--max-thoughts", "50", "hi"];
+    const args = ["--session", "s", "--agent", "tot", "--set", "tot.search=depth", "--set", "tot.thoughts=50", "hi"];
     expect((await read(args)).describeResume()).toBe(
-      "loom run --session s --agent tot --search depth --max-thoughts 50 --resume",
-    );
-    expect((await read(["--session", "s", "--agent", "got", "--adaptive", "hi"])).describeResume()).toBe(
-      "loom run --session s --agent got --adaptive --resume",
+      "loom run --session s --agent tot --set 'tot.search=depth,tot.thoughts=50' --resume",
     );
   });
 
@@ -202,30 +193,32 @@ describe("readRunOptions", () => {
     ["the message is empty", [], "\n"],
     ["`--agent` does not accept `dog`", ["--agent", "dog", "hi"]],
     ["`--approve` does not accept `maybe`", ["--approve", "maybe", "hi"]],
-    ["`--max-iterations 0` is not a number", ["--max-iterations", "0", "hi"]],
-    ["`--search` does not accept `wide`", ["--agent", "tot", "--search", "wide", "hi"]],
-    ["`--beam 0` is not a number from 1 to 2000", ["--agent", "tot", "--beam", "0", "hi"]],
-    ["`--max-thoughts 1e9` is not a number", ["--agent", "tot", "--max-thoughts", "1e9", "hi"]],
-    ["`--beam` does not apply to `--search depth`", ["--agent", "tot", "--search", "depth", "--beam", "2", "hi"]],
-    ["`--search` does not apply to `--agent react`", ["--search", "depth", "hi"]],
-    ["`--adaptive` does not apply to `--agent tot`", ["--agent", "tot", "--adaptive", "hi"]],
-    ["`--max-iterations` does not apply to `--agent tot`", ["--agent", "tot", "--max-iterations", "2", "hi"]],
-    ["`--threshold 2` is not a number from 0 to 1", ["--agent", "tot", "--threshold", "2", "hi"]],
-    ["`--evaluator` does not accept `best`", ["--agent", "tot", "--evaluator", "best", "hi"]],
-    ["`--samples` does not apply to `--agent agot`", ["--agent", "agot", "--samples", "2", "hi"]],
-    ["`--beam` does not apply to `--agent got`", ["--agent", "got", "--beam", "2", "hi"]],
+    ["`react.iterations` must be an integer from 1 to 1000, not 0", ["--set", "react.iterations=0", "hi"]],
+    ["`tot.search` must be breadth or depth", ["--agent", "tot", "--set", "tot.search=wide", "hi"]],
+    ["`tot.beam` must be an integer from 1 to 2000", ["--agent", "tot", "--set", "tot.beam=0", "hi"]],
+    ["`tot.thoughts` must be an integer", ["--agent", "tot", "--set", "tot.thoughts=1e9", "hi"]],
+    ["does not apply to `tot.search=depth`", ["--agent", "tot", "--set", "tot.search=depth,tot.beam=2", "hi"]],
+    ["`--set tot.search=depth` does not apply to `--agent react`", ["--set", "tot.search=depth", "hi"]],
+    [
+      "`--set react.iterations=2` does not apply to `--agent tot`",
+      ["--agent", "tot", "--set", "react.iterations=2", "hi"],
+    ],
+    ["`tot.threshold` must be a number from 0 to 1", ["--agent", "tot", "--set", "tot.threshold=2", "hi"]],
+    ["`agot.samples` is not a setting of the agent agot", ["--agent", "agot", "--set", "agot.samples=2", "hi"]],
+    ["must have the form AGENT.SETTING=VALUE", ["--agent", "tot", "--set", "beam=2", "hi"]],
+    ["`--retrieve` and `--kb none` cannot be used together", ["--kb", "none", "--retrieve", "hi"]],
     ["`--modes` needs `--json`", ["--modes", "tools", "hi"]],
     ["`--strict` needs `--json`", ["--strict", "hi"]],
     ['Unknown stream mode "x"', ["--json", "--modes", "tools,x", "hi"]],
-    ["`--resume` needs `--session ID`", ["--resume"]],
+    ["`--resume` needs `--session ID` or `--continue`", ["--resume"]],
     ["does not take a message", ["--resume", "--session", "s", "hi"]],
   ])("rejects: %s", async (message, args, input) => {
     await expect(read(args, input === undefined ? {} : { input })).rejects.toThrow(message);
   });
 });
 
-test("replaces option names in agent errors with flags", () => {
+test("replaces option names in agent errors with flags and settings", () => {
   expect(toFlagNames("`beam` times `maxThoughts` and `strategy`, not `else`")).toBe(
-    "`--beam` times `--max-thoughts` and `--search`, not `else`",
+    "`tot.beam` times `tot.thoughts` and `tot.search`, not `else`",
   );
 });

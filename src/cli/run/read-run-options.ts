@@ -11,8 +11,15 @@ import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
+import { NONE } from "../serve/setting.ts";
 import type { FrameFormat } from "./print-frames.ts";
-import { AGENT_OPTIONS, type RunAgentOptions, readChoice, readAgentOptions } from "./read-agent-options.ts";
+import {
+  assertSettingsApply,
+  RESOURCE_OPTIONS,
+  type RunAgentOptions,
+  readAgentOptions,
+  readChoice,
+} from "./read-agent-options.ts";
 
 export type ApprovalChoice = "ask" | "always" | "never";
 
@@ -75,6 +82,7 @@ export async function readRunOptions(
     store: textOption(parsed, "store") ?? findStore(env),
     frames: readFrameFormat(parsed),
   };
+  assertSettingsApply(parsed, options.agent);
   return {
     ...options,
     describeResume: (missingTools = []) => describeResume(parsed, options.sessionId, missingTools),
@@ -99,19 +107,22 @@ export function readAssemblyOptions(parsed: ParsedCommand, env: Environment, own
   };
 }
 
-/** Options that apply to a run on a server. */
-const SERVER_OPTIONS: ReadonlySet<string> = new Set(
-  "server token-file agent reasoning system approve session resume json modes strict no-stdin".split(" "),
-);
+/** Options of built-in agents that also apply to those of a server. */
+const SERVER_OPTIONS: readonly string[] = ["reasoning", "system"];
 
-/** Throws a CliError for an option of local agents. */
+/** Throws a CliError for an option of local agents. `what` is "a run on" or "a chat with". */
+export function assertNoLocalOptions({ options }: ParsedCommand, what: string): void {
+  const local = ["agents", ...RESOURCE_OPTIONS].filter((name) => !SERVER_OPTIONS.includes(name));
+  const given = local.find((name) => options[name] !== undefined);
+  if (given === undefined) return;
+  throw new CliError(
+    `\`--${given}\` does not apply to ${what} a server`,
+    "the agents of the server have their own models and tools; use `--store` to run an agent here",
+  );
+}
+
 export async function readServerRunOptions(parsed: ParsedCommand, terminal: Terminal): Promise<ServerRunOptions> {
-  for (const [name, value] of Object.entries(parsed.options))
-    if (value !== undefined && !SERVER_OPTIONS.has(name))
-      throw new CliError(
-        `\`--${name}\` does not apply to a run on a server`,
-        "the agents of the server have their own models and tools; use `--store` to run an agent here",
-      );
+  assertNoLocalOptions(parsed, "a run on");
   const session = readSession(parsed);
   return {
     ...session,
@@ -130,7 +141,10 @@ function readSession(parsed: ParsedCommand): Pick<RunOptions, "sessionId" | "isN
   const resume = parsed.options["resume"] === true;
   const session = textOption(parsed, "session");
   if (resume && session === undefined)
-    throw new CliError("`--resume` needs `--session ID`", "the session id was printed when the run started");
+    throw new CliError(
+      "`--resume` needs `--session ID` or `--continue`",
+      "the session id was printed when the run started",
+    );
   if (resume && parsed.argument !== undefined) throw new CliError("`--resume` does not take a message");
   return { sessionId: session ?? randomBytes(6).toString("hex"), isNewSession: session === undefined };
 }
@@ -147,20 +161,7 @@ function readApproval(parsed: ParsedCommand): ApprovalChoice {
 /** Options that say where the session is. */
 const PLACE_OPTIONS = ["store", "server", "token-file"];
 /** Options to repeat when the run is resumed, since they are not stored. */
-const RESUME_OPTIONS = [
-  ...PLACE_OPTIONS,
-  ...AGENT_OPTIONS,
-  "model",
-  "base-url",
-  "reasoning",
-  "system",
-  "workspace",
-  "mcp",
-  "allow-fetch",
-  "kb",
-  "no-kb",
-  "retrieve",
-];
+const RESUME_OPTIONS = [...PLACE_OPTIONS, "agents", "agent", ...RESOURCE_OPTIONS];
 
 function describeCommand(parsed: ParsedCommand, sessionId: string, command: string): string {
   return [`loom ${command}`, quoteWord(sessionId), ...quoteGiven(parsed, PLACE_OPTIONS)].join(" ");
@@ -188,12 +189,11 @@ function findOptionForTool(tool: string): keyof typeof PLACEHOLDERS {
 }
 
 function readKnowledge(parsed: ParsedCommand, env: Environment): RunOptions["knowledge"] {
-  const given = textOption(parsed, "kb");
   const isAutomatic = parsed.options["retrieve"] === true;
-  if (parsed.options["no-kb"] !== true)
-    return { ...chooseKnowledgeBase(given, env, textOption(parsed, "store")), isAutomatic };
-  if (given === undefined && !isAutomatic) return undefined;
-  throw new CliError(`\`--no-kb\` and \`--${isAutomatic ? "retrieve" : "kb"}\` cannot be used together`);
+  const choice = chooseKnowledgeBase(textOption(parsed, "kb"), env, textOption(parsed, "store"));
+  if (choice.file !== NONE) return { ...choice, isAutomatic };
+  if (isAutomatic) throw new CliError("`--retrieve` and `--kb none` cannot be used together");
+  return undefined;
 }
 
 function readFrameFormat(parsed: ParsedCommand): FrameFormat | undefined {

@@ -48,7 +48,7 @@ async function findTarget(
   if (sent.kind === "lost")
     throw new CliError(
       `${sent.message}; the server may still run the message`,
-      `to see its run: \`${options.describeCommand("tail")}\``,
+      `to see its run: \`${options.describeCommand("show")}\``,
     );
   if (sent.kind === "refused") throw new CliError(`the message was not accepted: ${sent.message}`);
   const [latest] = before?.runs ?? [];

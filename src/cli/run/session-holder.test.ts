@@ -4,7 +4,7 @@ import { agent } from "../../agents/index.ts";
 import { openSession, sendCommand } from "../../engine/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { type Script, ScriptedModel } from "../../models/testing.ts";
-import { listApprovals } from "../../server/endpoints/list-approvals.ts";
+import { listWaitingCalls } from "../../server/endpoints/waiting-calls.ts";
 import { defineTool } from "../../tools/index.ts";
 import { SessionHolder, type SessionHolderOptions } from "./session-holder.ts";
 import { LONG } from "../../../test/sampling.ts";
@@ -42,7 +42,7 @@ async function leaveCall(log: Log) {
   const model = new ScriptedModel([{ calls: [{ name: "write_file", input: {} }] }]);
   const other = await agent({ model, tools: [defineTool({ ...tool, execute: () => "" })] }).openSession(log, "s");
   const [call] = await vi.waitUntil(async () => {
-    const calls = await listApprovals(log, "s");
+    const calls = await listWaitingCalls(log, "s", "approval");
     return calls.length > 0 && calls;
   });
   await other.close({ run: "leave" });

@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { CliError } from "../command.ts";
 import { cleanText, cutColumns, plural, wrapText } from "../fit-text.ts";
 import type { SessionService } from "../sessions/session-service.ts";
+import { MAX_REASON, SessionScreen } from "../screen/session-screen.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
 import { Approver } from "./approver.ts";
 import { promptForApproval, findPromptTerminal, type PromptTerminal } from "./prompt-for-approval.ts";
@@ -15,7 +16,6 @@ import type { WaitingCall } from "./pending-approvals.ts";
 import { printFrames } from "./print-frames.ts";
 import type { WatchOptions } from "./read-run-options.ts";
 import { type FollowOutcome, RunFollower } from "./run-follower.ts";
-import { MAX_REASON, RunScreen } from "./run-screen.ts";
 import type { SessionHolder } from "./session-holder.ts";
 
 /** The run to watch. */
@@ -60,7 +60,7 @@ export class WatchedRun {
   readonly #terminal: Terminal;
   readonly #stop = new AbortController();
   readonly #failed = Promise.withResolvers<never>();
-  readonly #screen: RunScreen;
+  readonly #screen: SessionScreen;
   readonly #follower: RunFollower;
   readonly #approver: Approver;
   readonly #promptTerminal: PromptTerminal | undefined;
@@ -86,7 +86,7 @@ export class WatchedRun {
     this.#holder = holder;
     this.#terminal = terminal;
     this.#failed.promise.catch(() => undefined);
-    this.#screen = new RunScreen(terminal);
+    this.#screen = new SessionScreen(terminal, { isOneRun: true });
     this.#promptTerminal = promptTerminal;
     this.#approver = new Approver({
       service,
@@ -160,7 +160,7 @@ export class WatchedRun {
       return EXIT_CODES.waiting;
     }
     const { status, reason = "no reason given", code } = outcome;
-    if (status === "error" && this.#screen.lastError !== reason) {
+    if (status === "error" && (this.#options.frames !== undefined || !this.#screen.showsFailures)) {
       const why = `${cutColumns(reason, MAX_REASON)}${code === undefined ? "" : ` (${code})`}`;
       this.#say(
         wrapText(`${this.#red("loom:")} the run failed: ${why}`, this.#terminal.errorColumns ?? Infinity, "  "),
@@ -190,8 +190,8 @@ export class WatchedRun {
     const own = items.findIndex(({ run_id }) => run_id === this.#target.runId);
     const count = items.slice(0, own === -1 ? undefined : own).filter(({ status }) => status !== "live").length;
     if (count === 0) return;
-    const replay = cleanText(this.#options.describeCommand("replay"));
-    this.#say(`${plural(count, "queued message")} ran after it; to read the session:\n  ${replay} --speed max`);
+    const show = cleanText(this.#options.describeCommand("show"));
+    this.#say(`${plural(count, "queued message")} ran after it; to read the session:\n  ${show}`);
   }
 
   async #print(): Promise<void> {

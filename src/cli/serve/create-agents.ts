@@ -3,24 +3,22 @@
  * named after their kind (`react`), the others after kind and model (`react:openai/gpt-5`).
  */
 import { agent, type CommonOptions, createTitleWriter } from "../../agents/index.ts";
-import { isStrategyAgent, toAgentOptions } from "../../protocol/strategy-settings.ts";
+import { isStrategyAgent } from "../../protocol/strategy-settings.ts";
 import type { ServedAgent } from "../../server/runs/run-dispatcher.ts";
 import type { AgentResources } from "../agent-resources.ts";
 import { collectToolRules } from "./collect-tool-rules.ts";
 import type { NamedModel } from "./additional-models.ts";
-import { collectCaps, collectValues } from "./strategy-items.ts";
-import { AGENT_NAMES, type Settings } from "./settings.ts";
-
-type AgentName = (typeof AGENT_NAMES)[number];
+import { BUILT_IN_AGENTS, type BuiltInAgent, collectCaps, collectOptions } from "../strategy-items.ts";
+import type { Settings } from "./settings.ts";
 
 const KINDS = {
   react: { kind: "react" },
   tot: { kind: "tot" },
   got: { kind: "got" },
   agot: { kind: "got", adaptive: true },
-} as const satisfies { readonly [name in AgentName]: object };
+} as const satisfies { readonly [name in BuiltInAgent]: object };
 
-const DESCRIPTIONS: { readonly [name in AgentName]: string } = {
+const DESCRIPTIONS: { readonly [name in BuiltInAgent]: string } = {
   react: "Reasons and calls tools until it can answer",
   tot: "Searches a tree of thoughts with backtracking",
   got: "Plans a graph of tasks and runs independent tasks in parallel",
@@ -39,7 +37,7 @@ export function createAgents(
   settings: AgentSettings,
 ): { readonly [name: string]: ServedAgent } {
   const { system, reasoning, compression, "tool-rules": toolRuleItems } = settings;
-  const [own, caps] = [collectValues(settings.set ?? []), collectCaps(settings.caps ?? [])];
+  const [own, caps] = [collectOptions(settings.set ?? []), collectCaps(settings.caps ?? [])];
   const names = tools.map(({ name }) => name);
   const common: CommonOptions = {
     tools,
@@ -52,14 +50,13 @@ export function createAgents(
     ...(system === undefined ? {} : { systemInstructions: system }),
   };
   const agents = models.flatMap(({ name: model, model: ownModel }, index) =>
-    AGENT_NAMES.map((name): readonly [string, ServedAgent] => {
+    BUILT_IN_AGENTS.map((name): readonly [string, ServedAgent] => {
       const toolRules = collectToolRules(toolRuleItems, { agent: name, tools: names });
-      const strategy = isStrategyAgent(name) ? toAgentOptions(name, own[name]) : {};
       const rules = toolRules === undefined ? {} : { toolRules };
       return [
         index === 0 ? name : `${name}:${model}`,
         {
-          agent: agent({ ...common, ...rules, model: ownModel, ...KINDS[name], ...strategy }),
+          agent: agent({ ...common, ...rules, model: ownModel, ...KINDS[name], ...own[name] }),
           strategyCaps: isStrategyAgent(name) ? caps[name] : undefined,
           description: DESCRIPTIONS[name],
           model,

@@ -2,7 +2,7 @@
 import type { Audit, AuditEntry, AuditTarget } from "../../server/auth/audit/auditor.ts";
 import { createAuditFile } from "../../server/auth/audit/create-audit-file.ts";
 import { CliError } from "../command.ts";
-import { escapeJson } from "../fit-text.ts";
+import { formatJson } from "../fit-text.ts";
 import { NONE } from "./setting.ts";
 import type { Settings } from "./settings.ts";
 import type { Terminal } from "../terminal.ts";
@@ -27,9 +27,7 @@ export async function openServerAudit(
     return undefined;
   }
   const write: Audit =
-    file === "stdout"
-      ? (entry) => terminal.write(`${escapeJson(JSON.stringify(entry))}\n`)
-      : createAuditFile(file, { maxBytes, maxFiles });
+    file === "stdout" ? (entry) => terminal.write(formatJson(entry)) : createAuditFile(file, { maxBytes, maxFiles });
   try {
     await write(createEntry("server.start", { authentication: hasAuth ? "on" : "off" }));
   } catch (error) {

@@ -173,7 +173,7 @@ describe("readSettings", () => {
     [["--base-url", "ftp://x"], {}, "--base-url: ftp://x is not an http:// or https:// URL"],
     [[], { LOOM_ALLOW_FETCH: "maybe" }, "LOOM_ALLOW_FETCH: maybe is not true or false"],
     [[], { LOOM_DEBUG: "constructor" }, "LOOM_DEBUG: constructor is not true or false"],
-    [["--images", "--no-images"], {}, "--no-images and --images cannot be used together"],
+    [["--images", "--no-images"], {}, "--images and --no-images cannot be used together"],
     [["--host", " "], {}, "--host:   is not a non-empty string"],
     [["--base-path", "a b"], {}, "--base-path: a b is not a path such as /agents"],
     [

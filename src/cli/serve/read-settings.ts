@@ -14,7 +14,7 @@ import { findNearest } from "../../protocol/find-nearest.ts";
 import { CLIENT_VARIABLES } from "../sessions/server-settings.ts";
 import { completeLimits, LIMIT_KEYS, LIMITS } from "./limits.ts";
 import { describeGivenValue, type Setting } from "./setting.ts";
-import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
+import { SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
 
 export type SettingSource = "flag" | "environment" | "file" | "default";
 
@@ -66,17 +66,9 @@ function listGiven(
   written: { readonly [key: string]: unknown },
   file: string | undefined,
 ): readonly GivenValue[] {
-  const flags = [flagOf(key), otherFlagOf(key)].filter(
-    (flag) => flag !== undefined && parsed.options[flag] !== undefined,
-  );
-  const [flag, other] = flags;
-  if (other !== undefined) throw new CliError(`--${flag ?? ""} and --${other} cannot be used together`);
   const given: GivenValue[] = [];
-  if (flag !== undefined) {
-    const flagged = parsed.options[flag];
-    // Of the two flags of a boolean setting, the one with its name means true.
-    given.push({ value: flagged === true ? flag === key : flagged, source: "flag", name: `--${flag}` });
-  }
+  const flagged = parsed.options[key];
+  if (flagged !== undefined) given.push({ value: flagged, source: "flag", name: `--${key}` });
   const variable = variableOf(key);
   const set = readVariable(env, variable);
   if (set !== undefined) given.push({ value: set, source: "environment", name: variable });

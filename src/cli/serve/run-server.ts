@@ -18,7 +18,7 @@ import { cutColumns } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
 import { openStore } from "../open-store.ts";
-import { formatDuration } from "../run/format-note.ts";
+import { formatDuration } from "../screen/format-note.ts";
 import type { StoreParts } from "../store-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseServerKnowledgeBase } from "./choose-server-knowledge-base.ts";
@@ -33,7 +33,8 @@ import { openAuth } from "./open-auth.ts";
 import { startRetention } from "./retention.ts";
 import { timer } from "./setting.ts";
 import { LIMITS, SERVER_OPTIONS } from "./limits.ts";
-import { AGENT_NAMES, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
+import { type SettingKey, SETTINGS, type Settings } from "./settings.ts";
+import { BUILT_IN_AGENTS } from "../strategy-items.ts";
 import { waitForSignal } from "./wait-for-signal.ts";
 
 /** Throws a CliError for errors that the user can fix. */
@@ -191,7 +192,7 @@ async function waitForDatabase(parts: StoreParts, waitMs: number, terminal: Term
 
 /** Throws a CliError if no built-in agent and none of the user's has this name. */
 function chooseDefaultAgent(name: string | undefined, own: LoadedAgents): string {
-  const known = [...new Set([...Object.keys(own), ...AGENT_NAMES])];
+  const known = [...new Set([...Object.keys(own), ...BUILT_IN_AGENTS])];
   const [first = "react"] = known;
   if (name === undefined || known.includes(name)) return name ?? first;
   throw new CliError(`agent: ${name} is not one of ${known.join(", ")}`);

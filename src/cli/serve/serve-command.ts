@@ -2,26 +2,28 @@
 import type { CliCommand, CliOption } from "../command.ts";
 import { listRows } from "../command.ts";
 import { AGENTS_NOTE } from "../load-agents.ts";
+import { SET_TABLE } from "../commands.ts";
 import type { Environment } from "../find-store.ts";
 import { CLIENT_SETTINGS } from "../sessions/server-settings.ts";
 import type { ReadSettings } from "./read-settings.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import { LIMIT_KEYS, LIMITS } from "./limits.ts";
 import type { Setting } from "./setting.ts";
-import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
+import { flagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
 
 function describeSetting(key: SettingKey): CliOption {
-  const { kind, about } = SETTINGS[key] as Setting<unknown>;
-  const defaultValue = showDefault(SETTINGS[key]).replaceAll("`", "");
+  const { kind, about, defaultValue } = SETTINGS[key] as Setting<unknown>;
+  const variable = `env: ${variableOf(key)}`;
+  if (typeof defaultValue === "boolean")
+    return { about: `${defaultValue ? "do not " : ""}${about} (${variable})`, defaultsTo: defaultValue };
+  const shownDefault = showDefault(SETTINGS[key]).replaceAll("`", "");
   const notes = [
     ...(kind.placeholder === "CHOICE" ? [kind.expected] : []),
-    ...(defaultValue === "" || defaultValue === "on" || defaultValue === "off" ? [] : [`default: ${defaultValue}`]),
-    `env: ${variableOf(key)}`,
+    ...(shownDefault === "" ? [] : [`default: ${shownDefault}`]),
+    variable,
   ];
-  const isOff = flagOf(key) === `no-${key}`;
-  const text = `${isOff ? "do not " : ""}${about} (${notes.join("; ")})`;
-  if (kind.placeholder === undefined) return { about: text };
-  return { value: kind.placeholder, about: text, ...(kind.choices === undefined ? {} : { choices: kind.choices }) };
+  const { placeholder = "", choices } = kind;
+  return { value: placeholder, about: `${about} (${notes.join("; ")})`, ...(choices === undefined ? {} : { choices }) };
 }
 
 /** Returns the default in Markdown, or an empty string if there is none. */
@@ -32,15 +34,8 @@ function showDefault({ kind, defaultValue, defaultLabel }: Setting<unknown>): st
   return shown === "" ? "" : `\`${shown}\``;
 }
 
-const FLAGS = SETTING_KEYS.flatMap((key) => {
-  const option = describeSetting(key);
-  const [flag, other] = [flagOf(key), otherFlagOf(key)];
-  return [
-    ...(flag === undefined ? [] : [[flag, option] as const]),
-    ...(other === undefined ? [] : [[other, { ...option, isUnlisted: true }] as const]),
-  ];
-});
 const SECRETS = SETTING_KEYS.filter((key) => flagOf(key) === undefined);
+const FLAGS = SETTING_KEYS.filter((key) => !SECRETS.includes(key));
 
 export const SERVE: CliCommand = {
   name: "serve",
@@ -48,13 +43,14 @@ export const SERVE: CliCommand = {
   options: {
     config: { value: "FILE", about: "JSON file with settings (env: LOOM_CONFIG)" },
     "print-config": { about: "print every setting with its source, then exit" },
-    ...Object.fromEntries(FLAGS),
+    ...Object.fromEntries(FLAGS.map((key) => [key, describeSetting(key)])),
   },
   explainOption(name) {
-    const nearest = findNearest(name, [...FLAGS.map(([flag]) => flag), ...LIMIT_KEYS]);
+    const nearest = findNearest(name, [...FLAGS, ...LIMIT_KEYS]);
     if (nearest === undefined || !Object.hasOwn(LIMITS, nearest)) return undefined;
     return `\`${nearest}\` is a limit: use \`--limits ${nearest}=…\``;
   },
+  table: SET_TABLE,
   notes: [
     'A setting is read from its flag, its environment variable or its key in the file, such as "port"; the first of these wins. Paths in the file are relative to the file. No file is read unless --config or LOOM_CONFIG names it.',
     `Secrets have no flag, because other users of this machine can see flags: set ${SECRETS.map((key) => `${variableOf(key)}, or "${key}" in the file`).join("; ")}. Provider keys are also read from their own variables, such as OPENAI_API_KEY.`,

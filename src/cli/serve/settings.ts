@@ -17,7 +17,7 @@ import { findKnowledgeBase, findStore, hideCredentials } from "../find-store.ts"
 import { AUDIT_WORDS } from "../audit-command.ts";
 import { isAgentName } from "../load-agents.ts";
 import { limitItems, type LimitValues } from "./limits.ts";
-import { capItems, DEFAULT_CAPS, valueItems } from "./strategy-items.ts";
+import { capItems, DEFAULT_CAPS, valueItems } from "../strategy-items.ts";
 import { isToolRule } from "./collect-tool-rules.ts";
 import { listDefaultModels } from "./list-default-models.ts";
 import {
@@ -47,8 +47,6 @@ const AUTHENTICATION = "Authentication";
 const AGENTS = "Agents";
 const RUNNING = "Runs, streams and limits";
 const OBSERVABILITY = "Observability";
-
-export const AGENT_NAMES = ["react", "tot", "got", "agot"] as const;
 
 const isOrigin = (item: string): boolean => /^https?:/.test(item) && URL.parse(item)?.origin === item;
 const isHost = (item: string): boolean => /^[^\s/@]+$/.test(item) && URL.parse(`http://${item}`) !== null;
@@ -316,13 +314,4 @@ export function flagOf(key: SettingKey): string | undefined {
   const { isSecret = false, defaultValue } = SETTINGS[key] as Setting<unknown>;
   if (isSecret) return undefined;
   return defaultValue === true ? `no-${key}` : key;
-}
-
-/**
- * Returns the second flag of a boolean setting, which restores the default when the environment or the file changed it.
- */
-export function otherFlagOf(key: SettingKey): string | undefined {
-  const { defaultValue } = SETTINGS[key] as Setting<unknown>;
-  if (typeof defaultValue !== "boolean") return undefined;
-  return defaultValue ? key : `no-${key}`;
 }

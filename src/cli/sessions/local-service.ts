@@ -13,6 +13,7 @@ import {
   type StreamFrame,
 } from "../../log/index.ts";
 import { assertSession } from "../../log/rules.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ForkedSession, ForkSession, IngestResult, SessionDetails } from "../../server/api/shapes.generated.ts";
 import type { AgentBlobs } from "../../agents/attachments.ts";
@@ -32,7 +33,8 @@ import {
 } from "../../server/endpoints/describe-session.ts";
 import { findSession } from "../../server/endpoints/find-session.ts";
 import { forkOnce } from "../../server/endpoints/fork-once.ts";
-import { listApprovals } from "../../server/endpoints/list-approvals.ts";
+import { listWaitingCalls } from "../../server/endpoints/waiting-calls.ts";
+import { readTitle } from "../../server/endpoints/read-title.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { CliError } from "../command.ts";
 import { hideCredentials, storeExists } from "../find-store.ts";
@@ -95,17 +97,17 @@ export class LocalService implements SessionService {
   async listSessions(request: ListSessionsRequest): Promise<ListedPage<ListedSession>> {
     const { limit, after, query, isArchived } = request;
     // One more than asked for tells whether there is a next page.
-    const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+    const page = dropUndefined({ limit: limit + 1, after });
     const found =
       query === undefined
-        ? await this.#log.listSessions({ ...page, ...(isArchived === undefined ? {} : { isArchived }) })
+        ? await this.#log.listSessions({ ...page, ...dropUndefined({ isArchived }) })
         : await this.#log.searchSessions({ ...page, query });
     const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
     return { items: items.map(describeFound), ...next };
   }
 
   async listActiveSessions({ limit, after }: ListPageRequest): Promise<ListedPage<string>> {
-    const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+    const page = dropUndefined({ limit: limit + 1, after });
     const found = await this.#log.listActiveSessions(page);
     return cutPage(
       found.map(({ sessionId }) => sessionId),
@@ -123,13 +125,13 @@ export class LocalService implements SessionService {
 
   async listRuns(sessionId: string, { limit, after }: ListPageRequest) {
     await findSession(this.#log, sessionId);
-    const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+    const page = dropUndefined({ limit: limit + 1, after });
     const { items, ...next } = cutPage(await this.#log.listRuns(sessionId, page), limit, ({ runId }) => runId);
     return { items: items.map(describeRun), ...next };
   }
 
   async listApprovals(sessionId: string): Promise<readonly PendingDecision[]> {
-    return listApprovals(this.#log, sessionId);
+    return listWaitingCalls(this.#log, sessionId, "approval");
   }
 
   exportSession(sessionId: string): AsyncIterable<string> {
@@ -140,16 +142,13 @@ export class LocalService implements SessionService {
     const head = await readImportHead(body);
     const id = sessionId ?? head.sessionId;
     const before = id === undefined ? undefined : await this.#log.getSession(id);
-    const name = title ?? head.title;
-    const options = {
-      ...(sessionId === undefined ? {} : { sessionId }),
-      ...(name === undefined ? {} : { title: name }),
-    };
-    const after = await importSession(this.#log, head.body, options);
+    const given = dropUndefined({ sessionId, title: title ?? head.title });
+    const after = await importSession(this.#log, head.body, { ...given, ...readTitle(given) });
     return { ...describeSession(after), added: after.lastId - Math.max(before?.lastId ?? 0, after.firstId - 1) };
   }
 
-  async forkSession(from: string, options: ForkSession): Promise<ForkedSession> {
+  async forkSession(from: string, given: ForkSession): Promise<ForkedSession> {
+    const options = { ...given, ...readTitle(given) };
     const to = options.session_id ?? randomBytes(6).toString("hex");
     const { owner } = await findSession(this.#log, from);
     const [oldPath, newPath] = [from, to].map((id) => `/v1/sessions/${encodeURIComponent(id)}/blobs/`) as [
@@ -190,7 +189,7 @@ export class LocalService implements SessionService {
   }
 
   async renameSession(sessionId: string, title: string): Promise<void> {
-    await updateConversation(this.#log, sessionId, { title }, () => undefined);
+    await updateConversation(this.#log, sessionId, readTitle({ title }), () => undefined);
   }
 
   async uploadFile(sessionId: string, { name, mediaType, bytes }: FileUpload): Promise<string> {
@@ -208,7 +207,7 @@ export class LocalService implements SessionService {
   async send(command: ClientCommand): Promise<CommandResult> {
     const hasFiles = command.type === "run" && (command.attachments ?? []).length > 0;
     const blobs = hasFiles ? await this.#openBlobs() : undefined;
-    const host = { log: this.#log, commands: { timeoutMs: HOLDER_WAIT_MS }, ...(blobs === undefined ? {} : { blobs }) };
+    const host = { log: this.#log, commands: { timeoutMs: HOLDER_WAIT_MS }, ...dropUndefined({ blobs }) };
     return readCommandResult(await executeCommand(host, command));
   }
 

@@ -1,23 +1,6 @@
-/** Declares `loom runs`, `loom cancel` and `loom approve`. */
+/** Declares `loom cancel` and `loom approve`. */
 import type { CliCommand } from "../command.ts";
 import { SERVICE_NOTE, SERVICE_OPTIONS } from "./server-settings.ts";
-
-export const RUNS: CliCommand = {
-  name: "runs",
-  summary: "List the runs that are live or queued, or the runs of a session.",
-  options: {
-    session: { value: "ID", about: "all runs of this session (default: live and queued runs of all sessions)" },
-    limit: { value: "N", about: "with --session: maximum number of runs (default: 20)" },
-    ...SERVICE_OPTIONS,
-    json: { about: "print NDJSON" },
-  },
-  notes: [
-    "`waits`: for approval. `interrupted`: the process of the run ended, and no other has continued it.",
-    SERVICE_NOTE,
-    "Exit codes: 0 listed, 2 could not be read.",
-  ],
-  examples: ["loom runs", "loom runs --session 3f2a9c81d4e0", "loom runs --json"],
-};
 
 export const CANCEL: CliCommand = {
   name: "cancel",

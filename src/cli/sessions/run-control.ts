@@ -1,9 +1,9 @@
-/** `loom runs`, `loom cancel` and `loom approve`. */
+/** `loom sessions runs`, `loom cancel` and `loom approve`. */
 import { randomUUID } from "node:crypto";
 import type { CommandResult } from "../../client/index.ts";
 import type { Run } from "../../server/api/shapes.generated.ts";
 import { MAX_QUEUED } from "../../server/endpoints/describe-session.ts";
-import { CliError, type ParsedCommand, quoteOption, textOption } from "../command.ts";
+import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
 import { cleanText, cutColumns } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
 import { findPromptTerminal, promptForApproval, type ToolDecision } from "../run/prompt-for-approval.ts";
@@ -11,7 +11,8 @@ import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { type BusyRun, listActiveRuns } from "./list-active-runs.ts";
 import { openService } from "./open-service.ts";
-import { CANCEL, RUNS } from "./run-commands.ts";
+import { CANCEL } from "./run-commands.ts";
+import { SESSIONS_RUNS } from "./session-commands.ts";
 import {
   describeLocalResume,
   describeNextCommand,
@@ -35,14 +36,14 @@ interface ControlCall {
 }
 
 export async function runControl(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  if (parsed.command === RUNS && parsed.options["limit"] !== undefined && parsed.options["session"] === undefined)
-    throw new CliError("`--limit` needs `--session`");
+  const { command, argument } = parsed;
+  if (command === SESSIONS_RUNS && argument === undefined && parsed.options["limit"] !== undefined)
+    throw new CliError("`--limit` needs SESSION");
   return explainErrors(async () => {
     await using service = await openService(parsed, terminal);
     const call = { parsed, terminal, service, isJson: parsed.options["json"] === true };
-    if (parsed.command === RUNS)
-      return await (textOption(parsed, "session") === undefined ? showActive(call) : showRuns(call));
-    return await (parsed.command === CANCEL ? cancelRun(call) : approveCalls(call));
+    if (command === SESSIONS_RUNS) return await (argument === undefined ? showActive(call) : showRuns(call));
+    return await (command === CANCEL ? cancelRun(call) : approveCalls(call));
   });
 }
 
@@ -71,10 +72,9 @@ async function showActive({ parsed, terminal, service, isJson }: ControlCall): P
 }
 
 async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
-  const sessionId = textOption(parsed, "session") ?? "";
   const limit = readLimit(parsed);
-  const details = await findSession(service, sessionId, parsed);
-  const { queued } = details;
+  const details = await findSession(service, parsed.argument ?? "", parsed);
+  const { session_id: sessionId, queued } = details;
   const liveState = await nameLiveRunState(service, details);
   const items: Run[] = [];
   let next: string | undefined;
@@ -101,8 +101,7 @@ async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Pro
 
 async function cancelRun(call: ControlCall): Promise<number> {
   const { parsed, terminal, service, isJson } = call;
-  const session = parsed.argument ?? "";
-  const { runs, queued } = await findSession(service, session, parsed);
+  const { session_id: session, runs, queued } = await findSession(service, parsed.argument ?? "", parsed);
   const live = runs.find(({ status }) => status === "live");
   const run_id = textOption(parsed, "run") ?? live?.run_id ?? queued[0]?.run_id;
   if (run_id === undefined) {
@@ -119,7 +118,7 @@ async function cancelRun(call: ControlCall): Promise<number> {
   if (!isKnown && ended === undefined && queued.length < MAX_QUEUED)
     throw new CliError(
       `no run \`${cleanText(run_id)}\` in session \`${cleanText(session)}\``,
-      `list its runs with \`${describeNextCommand(parsed, `runs ${quoteOption("session", session)}`)}\``,
+      `list its runs with \`${describeNextCommand(parsed, `sessions runs ${quoteWord(session)}`)}\``,
     );
   const reason = textOption(parsed, "reason");
   const given = reason === undefined ? {} : { reason };
@@ -168,9 +167,9 @@ function describe(result: CommandResult): object {
 
 async function approveCalls(call: ControlCall): Promise<number> {
   const { parsed, terminal, service, isJson } = call;
-  const { argument: session, options } = parsed;
+  const { argument, options } = parsed;
   const decision = readDecision(parsed);
-  if (session === undefined) {
+  if (argument === undefined) {
     if (decision !== undefined || options["call"] !== undefined)
       throw new CliError(
         "`--allow`, `--deny` and `--call` need a SESSION",
@@ -178,7 +177,7 @@ async function approveCalls(call: ControlCall): Promise<number> {
       );
     return listWaiting(await listActiveRuns(service), call);
   }
-  await findSession(service, session, parsed);
+  const { session_id: session } = await findSession(service, argument, parsed);
   const approvals = await service.listApprovals(session);
   const chosen = textOption(parsed, "call");
   // A list without entries is empty, but a decision has a result.

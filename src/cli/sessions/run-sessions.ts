@@ -1,4 +1,4 @@
-/** `loom sessions`: lists, shows, searches, exports, imports, forks and deletes sessions. */
+/** `loom sessions`: lists, shows, searches, exports, imports, forks, renames and deletes sessions. */
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { createInterface } from "node:readline/promises";
@@ -22,6 +22,7 @@ import {
   SESSIONS_FORK,
   SESSIONS_IMPORT,
   SESSIONS_LIST,
+  SESSIONS_RENAME,
   SESSIONS_SEARCH,
 } from "./session-commands.ts";
 import type { ListedSession, SessionService } from "./session-service.ts";
@@ -50,6 +51,8 @@ export async function runSessions(parsed: ParsedCommand, terminal: Terminal): Pr
         return await importSession(call);
       case SESSIONS_FORK:
         return await forkSession(call);
+      case SESSIONS_RENAME:
+        return await renameSession(call);
       case SESSIONS_DELETE:
         return await deleteSessions(call);
       default:
@@ -103,8 +106,9 @@ function describeRow({ session_id, created_at, title = "", match }: ListedSessio
   return [session_id, formatAge(created_at), match === undefined ? title : `${match.where}: ${match.snippet}`];
 }
 
-async function showSession({ parsed, service, terminal, isJson, sessionId }: SessionsCall): Promise<number> {
-  const details = await findSession(service, sessionId, parsed);
+async function showSession({ parsed, service, terminal, isJson, ...call }: SessionsCall): Promise<number> {
+  const details = await findSession(service, call.sessionId, parsed);
+  const { session_id: sessionId } = details;
   const approvals = details.is_busy ? await service.listApprovals(sessionId) : [];
   if (isJson) {
     await printJson(terminal, { ...details, approvals });
@@ -167,7 +171,7 @@ export async function describeUnfinished(
   const state = await nameLiveRunState(service, await findSession(service, sessionId, parsed));
   if (state === "waits")
     return `the run waits for approval; to decide: ${describeNextCommand(parsed, `approve ${word}`)}`;
-  if (state === "live") return `the run is live; to follow it: ${describeNextCommand(parsed, `tail ${word}`)}`;
+  if (state === "live") return `the run is live; to follow it: ${describeNextCommand(parsed, `show ${word} --follow`)}`;
   const how = service.isRemote
     ? "the server continues it if it has its agent"
     : `to continue it: ${await describeLocalResume(service, parsed, sessionId)}`;
@@ -180,17 +184,48 @@ export function describeStatus({ status, code }: Pick<Run, "status" | "code">, l
   return code === undefined || code === status ? status : `${status} (${code})`;
 }
 
-/** Throws a CliError if the session does not exist. */
+/** Like `lookUpSession`. Throws a CliError if there is no session. */
 export async function findSession(
   service: SessionService,
   sessionId: string,
   parsed: ParsedCommand,
 ): Promise<SessionDetails> {
-  const details = await service.getSession(sessionId);
+  const details = await lookUpSession(service, sessionId);
   if (details !== undefined) return details;
   throw new CliError(
     `no session \`${sessionId}\` ${nameHost(service)}`,
     `list the sessions with \`${describeNextCommand(parsed, "sessions list")}\``,
+  );
+}
+
+/** Shorter words may be the start of an ID by chance. */
+const MIN_START = 4;
+/** Among more sessions than this, IDs are not found by their start. */
+const MAX_SEARCHED = 10_000;
+
+/** Finds a session by its ID or the start of it. Throws a CliError if several IDs start with the word. */
+export async function lookUpSession(service: SessionService, word: string): Promise<SessionDetails | undefined> {
+  return (await service.getSession(word)) ?? (await findByStart(service, word));
+}
+
+async function findByStart(service: SessionService, word: string): Promise<SessionDetails | undefined> {
+  if (word.length < MIN_START) return undefined;
+  const found: string[] = [];
+  let count = 0;
+  let after: string | undefined;
+  do {
+    if (count >= MAX_SEARCHED) return undefined;
+    const { items, next } = await service.listSessions({ limit: PAGE, after });
+    count += items.length;
+    after = next;
+    found.push(...items.map(({ session_id }) => session_id).filter((id) => id.startsWith(word)));
+  } while (after !== undefined);
+  const [only, ...others] = found;
+  if (only === undefined) return undefined;
+  if (others.length === 0) return service.getSession(only);
+  throw new CliError(
+    `${found.length} sessions have an ID that starts with \`${word}\``,
+    `write more of it: ${cutColumns(found.join(", "), 200)}`,
   );
 }
 
@@ -199,7 +234,7 @@ export function describeNextCommand(parsed: ParsedCommand, command: string): str
   return cleanText([`loom ${command}`, ...quoteGiven(parsed, Object.keys(SERVICE_OPTIONS))].join(" "));
 }
 
-function nameHost({ isRemote }: SessionService): string {
+export function nameHost({ isRemote }: SessionService): string {
   return isRemote ? "on the server" : "in this store";
 }
 
@@ -207,10 +242,10 @@ function formatTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-async function exportSession({ parsed, service, terminal, sessionId }: SessionsCall): Promise<number> {
+async function exportSession({ parsed, service, terminal, ...call }: SessionsCall): Promise<number> {
   const file = textOption(parsed, "output");
   const { signal } = new AbortController();
-  await findSession(service, sessionId, parsed);
+  const { session_id: sessionId } = await findSession(service, call.sessionId, parsed);
   if (file === undefined) {
     for await (const chunk of service.exportSession(sessionId, signal)) {
       const text = toText(chunk);
@@ -270,8 +305,8 @@ async function forkSession({ parsed, service, terminal, isJson, sessionId }: Ses
     title: textOption(parsed, "title"),
   };
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-  await findSession(service, sessionId, parsed);
-  const fork = await service.forkSession(sessionId, given);
+  const { session_id } = await findSession(service, sessionId, parsed);
+  const fork = await service.forkSession(session_id, given);
   await printSession(fork, terminal, isJson);
   if (fork.checkpoint_id !== undefined && !service.isRemote)
     terminal.warn(`to continue its run: ${await describeLocalResume(service, parsed, fork.session_id)}`);
@@ -319,9 +354,31 @@ async function printSession(session: Session | ForkedSession, terminal: Terminal
   else await terminal.write(`${cleanText(session.session_id)}\n`);
 }
 
+async function renameSession({ parsed, service }: SessionsCall): Promise<number> {
+  const [word = "", ...words] = parsed.arguments;
+  const title = words.join(" ");
+  if (title.trim() === "")
+    throw new CliError("`loom sessions rename` needs TITLE", "run `loom sessions rename --help` for usage");
+  const { session_id } = await findSession(service, word, parsed);
+  await service.renameSession(session_id, title);
+  return 0;
+}
+
 async function deleteSessions({ parsed, service, terminal, isJson }: SessionsCall): Promise<number> {
-  const ids = [...new Set(parsed.arguments)];
-  if (parsed.options["yes"] !== true) await confirmDeletion(ids);
+  if (parsed.options["audit-log"] !== undefined) throw new CliError("`--audit-log` needs `--owner`");
+  if (parsed.argument === undefined)
+    throw new CliError(
+      "`loom sessions delete` needs SESSION or --owner",
+      "run `loom sessions delete --help` for usage",
+    );
+  const ids: string[] = [];
+  for (const word of new Set(parsed.arguments)) {
+    ids.push((await lookUpSession(service, word))?.session_id ?? word);
+  }
+  if (parsed.options["yes"] !== true) {
+    const [first = ""] = ids;
+    await confirmDeletion(ids.length === 1 ? `session \`${cleanText(first)}\`` : plural(ids.length, "session"));
+  }
   let deleted = 0;
   for (const session_id of ids) {
     const isDeleted = await service.deleteSession(session_id);
@@ -334,8 +391,8 @@ async function deleteSessions({ parsed, service, terminal, isJson }: SessionsCal
   return deleted > 0 ? 1 : 2;
 }
 
-async function confirmDeletion(ids: readonly string[]): Promise<void> {
-  const what = ids.length === 1 ? `session \`${cleanText(ids[0] ?? "")}\`` : plural(ids.length, "session");
+/** Asks at the terminal. Throws a CliError if the user does not agree, or if there is no terminal. */
+export async function confirmDeletion(what: string): Promise<void> {
   const prompt = findPromptTerminal();
   if (prompt === undefined) throw new CliError(`this deletes ${what} and cannot be undone`, "add --yes to delete");
   const lines = createInterface({ input: prompt.input, output: prompt.output, terminal: true });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parseCommand } from "../command.ts";
-import { RUNS } from "./run-commands.ts";
+import { SESSIONS_LIST } from "./session-commands.ts";
 import { readServiceAddress } from "./server-settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-address-"));
@@ -13,7 +13,7 @@ chmodSync(file, 0o600);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const read = (argv: readonly string[], env: { readonly [name: string]: string } = {}) =>
-  readServiceAddress(parseCommand(RUNS, argv), env);
+  readServiceAddress(parseCommand(SESSIONS_LIST, argv), env);
 
 test("options override variables, and --store overrides LOOM_SERVER", () => {
   const env = { LOOM_SERVER: "https://a.example", LOOM_STORE: "b.db", LOOM_TOKEN: "t" };

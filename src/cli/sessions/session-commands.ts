@@ -1,4 +1,5 @@
 /** Declares `loom sessions`. */
+import { AUDIT_LOG_OPTION } from "../audit-command.ts";
 import type { CliCommand, CliOption } from "../command.ts";
 import { SERVICE_NOTE, SERVICE_OPTIONS, STREAM_NOTE } from "./server-settings.ts";
 
@@ -31,11 +32,28 @@ const SESSIONS_SHOW: CliCommand = {
   needsArgument: true,
   options: { ...SERVICE_OPTIONS, json: { about: "print JSON" } },
   notes: [
-    "To read the conversation, use `loom replay SESSION --speed max`.",
+    "To read the conversation, use `loom show SESSION`.",
     SERVICE_NOTE,
     "Exit codes: 0 shown, 2 no such session.",
   ],
   examples: ["loom sessions show 3f2a9c81d4e0", "loom sessions show 3f2a9c81d4e0 --json"],
+};
+
+export const SESSIONS_RUNS: CliCommand = {
+  name: "sessions runs",
+  summary: "List the runs that are live or queued, or the runs of a session.",
+  argument: "SESSION",
+  options: {
+    limit: { value: "N", about: "with SESSION: maximum number of runs (default: 20)" },
+    ...SERVICE_OPTIONS,
+    json: JSON_LINES,
+  },
+  notes: [
+    "Without SESSION, lists the live and queued runs of all sessions. `waits`: for approval. `interrupted`: the process of the run ended, and no other has continued it.",
+    SERVICE_NOTE,
+    "Exit codes: 0 listed, 2 could not be read.",
+  ],
+  examples: ["loom sessions runs", "loom sessions runs 3f2a9c81d4e0", "loom sessions runs --json"],
 };
 
 export const SESSIONS_SEARCH: CliCommand = {
@@ -58,7 +76,7 @@ export const SESSIONS_EXPORT: CliCommand = {
     ...SERVICE_OPTIONS,
   },
   notes: [
-    "The records are in the `loom` dialect, as stored. `loom convert` writes other dialects. Uploaded images and files are not part of it; `loom backup` and `loom store copy` copy them.",
+    "The records are in the `loom` dialect, as stored. `loom convert` writes other dialects. Uploaded images and files are not part of it; `loom store backup` and `loom store copy` copy them.",
     STREAM_NOTE,
     "Exit codes: 0 complete, 2 not complete.",
   ],
@@ -73,7 +91,7 @@ export const SESSIONS_IMPORT: CliCommand = {
   summary: "Read a session that `loom sessions export` wrote.",
   argument: "FILE",
   options: {
-    session: { value: "ID", about: "ID of the session (default: the one in the file)" },
+    session: { value: "ID", short: "s", about: "ID of the session (default: the one in the file)" },
     title: { value: "TEXT", about: "title of a new session (default: its first message)" },
     ...SERVICE_OPTIONS,
     json: { about: "print JSON" },
@@ -94,7 +112,7 @@ export const SESSIONS_FORK: CliCommand = {
   options: {
     before: { value: "RUN", about: "copy only what is before this run (default: everything that has ended)" },
     checkpoint: { value: "ID", about: "copy up to this checkpoint, and continue its run" },
-    session: { value: "ID", about: "ID of the new session (default: generated)" },
+    session: { value: "ID", short: "s", about: "ID of the new session (default: generated)" },
     title: {
       value: "TEXT",
       about:
@@ -111,35 +129,56 @@ export const SESSIONS_FORK: CliCommand = {
   examples: ["loom sessions fork 3f2a9c81d4e0", "loom sessions fork 3f2a9c81d4e0 --before RUN --title Again"],
 };
 
+export const SESSIONS_RENAME: CliCommand = {
+  name: "sessions rename",
+  summary: "Give a session another title.",
+  argument: "SESSION TITLE",
+  takesMany: true,
+  options: { ...SERVICE_OPTIONS },
+  notes: [SERVICE_NOTE, "Exit codes: 0 renamed, 2 not renamed."],
+  examples: ["loom sessions rename 3f2a9c81d4e0 Report on tea"],
+};
+
 export const SESSIONS_DELETE: CliCommand = {
   name: "sessions delete",
-  summary: "Cancel the runs of sessions, and delete them with their files.",
+  summary: "Cancel the runs of sessions, and delete them with their files, or erase an owner.",
   argument: "SESSION",
   takesMany: true,
+  needsArgument: false,
   options: {
+    owner: { value: "NAME", about: "erase everything of this owner; takes no SESSION" },
     yes: { about: "delete without asking; required if there is no terminal" },
+    ...AUDIT_LOG_OPTION,
     ...SERVICE_OPTIONS,
     json: JSON_LINES,
   },
   notes: [
     "This cannot be undone. Other versions of the conversation stay.",
+    "With --owner, deletes the sessions of the owner, images and files, tokens, share links, sign-ins and recorded usage. Documents of the knowledge base have no owner and are kept. It can run while a server uses the store. Running it again is harmless and finishes an interrupted one. Only the erasure of an owner in a store is written to --audit-log.",
     SERVICE_NOTE,
     "Exit codes: 0 all deleted, 1 some not found, 2 none deleted.",
   ],
-  examples: ["loom sessions delete 3f2a9c81d4e0", "loom sessions delete 3f2a9c81d4e0 9d1e22ab07c3 --yes"],
+  examples: [
+    "loom sessions delete 3f2a9c81d4e0",
+    "loom sessions delete 3f2a9c81d4e0 9d1e22ab07c3 --yes",
+    "loom sessions delete --owner alice --yes",
+  ],
 };
 
 export const SESSIONS: CliCommand = {
   name: "sessions",
-  summary: "List, read, copy and delete sessions.",
+  summary: "List, read, copy, rename and delete sessions, and list runs.",
   options: {},
   subcommands: [
     SESSIONS_LIST,
     SESSIONS_SHOW,
+    SESSIONS_RUNS,
     SESSIONS_SEARCH,
     SESSIONS_EXPORT,
     SESSIONS_IMPORT,
     SESSIONS_FORK,
+    SESSIONS_RENAME,
     SESSIONS_DELETE,
   ],
+  notes: ["SESSION is an ID, or the start of one that no other session has."],
 };

@@ -116,6 +116,15 @@ describe.each([
     expect([await service.deleteSession("c"), await service.deleteSession("c")]).toEqual([true, false]);
   });
 
+  test("have a title of one line with a visible character", async () => {
+    const { log, service } = await open();
+    await writeRun(log, "a", "Hello", "Hi.");
+    await service.renameSession("a", " two\nlines ");
+    expect((await service.getSession("a"))?.title).toBe("two lines");
+    await expect(service.renameSession("a", " \u200B ")).rejects.toMatchObject({ code: "invalid_name" });
+    await expect(service.forkSession("a", { title: "\n" })).rejects.toMatchObject({ code: "invalid_name" });
+  });
+
   test("are exported and imported, and record other streams", async () => {
     const { log, service } = await open();
     await writeRun(log, "a", "Hello", "Hi, 你好.");

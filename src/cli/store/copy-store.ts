@@ -6,7 +6,7 @@ import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 import type { BlobLimits, BlobStore } from "../../server/blobs/blob-store.ts";
 import { fileExists, hideCredentials, isDatabase } from "../find-store.ts";
-import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, formatJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
 import type { StoreParts } from "../store-parts.ts";
 import type { Terminal } from "../terminal.ts";
@@ -71,7 +71,7 @@ export async function copyStore(
   const refused = live + different + failed;
   if (isJson) {
     const stores = { from: hideCredentials(from.store), to: hideCredentials(to.store) };
-    await terminal.write(`${escapeJson(JSON.stringify({ ...stores, ...counts, not_copied: OTHER_PARTS }))}\n`);
+    await terminal.write(formatJson({ ...stores, ...counts, not_copied: OTHER_PARTS }));
   } else {
     await terminal.write(
       `${plural(copied, "session")} copied, ${present} already there, ${refused} not copied; ${plural(records, "record")}, ${bytes} bytes and ${plural(blobs, "file")} verified; ${plural(tokens, "token")} copied\n`,
@@ -111,7 +111,7 @@ async function report(session: CopiedStoreSession, isJson: boolean, terminal: Te
   const { sessionId, status, records, bytes, blobs, sha256, reason } = session;
   if (isJson) {
     const line = { session_id: sessionId, status, records, bytes, blobs, sha256, reason };
-    await terminal.write(`${escapeJson(JSON.stringify(line))}\n`);
+    await terminal.write(formatJson(line));
   } else if (reason !== undefined)
     await terminal.write(`not copied: ${cleanText(sessionId)} (${status}): ${cleanText(reason)}\n`);
 }

@@ -1,4 +1,4 @@
-/** `loom store status`, `loom store migrate`, `loom store copy` and `loom store renew`. */
+/** `loom store`: shows, migrates, copies, renews, backs up, restores and verifies stores. */
 import { resolve } from "node:path";
 import { migrateStore, renewStore } from "../../log/maintain-store.ts";
 import { POSTGRES_DEFAULTS, type PostgresOptions } from "../../postgres/postgres-options.ts";
@@ -7,10 +7,10 @@ import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { readDatabaseOptions, readSchema } from "../database-settings.ts";
 import { explainErrors } from "../explain-error.ts";
 import { findStore, hideCredentials, isDatabase, rejectMemory, storeExists } from "../find-store.ts";
-import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, formatJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { type CopiedStore, copyStore } from "./copy-store.ts";
-import { STORE_MIGRATE, STORE_RENEW, STORE_STATUS } from "./store-commands.ts";
+import { STORE_COPY, STORE_MIGRATE, STORE_RENEW, STORE_STATUS } from "./store-commands.ts";
 import { showStatus } from "./show-status.ts";
 
 export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
@@ -18,10 +18,18 @@ export async function runStore(parsed: ParsedCommand, terminal: Terminal): Promi
   const before = process.umask(0o077);
   try {
     return await explainErrors(async () => {
-      if (parsed.command === STORE_STATUS)
-        return showStatus(readStore(parsed), readOptions(parsed, "schema"), parsed, terminal);
-      if (parsed.command === STORE_RENEW) return renew(parsed, terminal);
-      return (parsed.command === STORE_MIGRATE ? migrate : copy)(parsed, terminal);
+      switch (parsed.command) {
+        case STORE_STATUS:
+          return showStatus(readStore(parsed), readOptions(parsed, "schema"), parsed, terminal);
+        case STORE_MIGRATE:
+          return migrate(parsed, terminal);
+        case STORE_COPY:
+          return copy(parsed, terminal);
+        case STORE_RENEW:
+          return renew(parsed, terminal);
+        default:
+          return (await import("../backup/run-backup.ts")).runBackup(parsed, terminal);
+      }
     });
   } finally {
     process.umask(before);
@@ -34,7 +42,7 @@ async function migrate(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
   const parts = await migrateStore(store, SERVER_FORMATS, readOptions(parsed, "schema"));
   if (parsed.options["json"] === true) {
     const changes = parts.map(({ name, stored, supported }) => ({ name, from: stored, to: supported }));
-    await terminal.write(`${escapeJson(JSON.stringify({ store: hideCredentials(store), parts: changes }))}\n`);
+    await terminal.write(formatJson({ store: hideCredentials(store), parts: changes }));
     return 0;
   }
   for (const { name, stored, supported } of parts)
@@ -54,7 +62,7 @@ async function renew(parsed: ParsedCommand, terminal: Terminal): Promise<number>
   terminal.progress(undefined);
   const shown = { store: hideCredentials(store), sessions };
   const text = `${plural(sessions, "session")} renewed; clients load them again, and share links must be created again`;
-  await terminal.write(`${parsed.options["json"] === true ? escapeJson(JSON.stringify(shown)) : text}\n`);
+  await terminal.write(parsed.options["json"] === true ? formatJson(shown) : `${text}\n`);
   return 0;
 }
 

@@ -6,7 +6,7 @@ import { isLoomError } from "../../protocol/index.ts";
 import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
 import { adviseOnStore, type StoreProblem } from "../explain-error.ts";
 import { hideCredentials, isDatabase, storeExists } from "../find-store.ts";
-import { cleanText, escapeJson } from "../fit-text.ts";
+import { cleanText, formatJson } from "../fit-text.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -37,7 +37,7 @@ export async function showStatus(
     const isReachable = status !== undefined || problem?.code === "store_newer" || problem?.code === "store_older";
     const state = { reachable: isReachable, usable: problem === undefined, versions, ...contents };
     const about = problem === undefined ? {} : { problem: { ...problem, advice } };
-    await terminal.write(`${escapeJson(JSON.stringify({ ...where, ...state, ...about }))}\n`);
+    await terminal.write(formatJson({ ...where, ...state, ...about }));
   } else {
     const rows: [name: string, value: string][] = Object.entries({ ...where, ...contents }).map(([name, value]) => [
       name.replace("_", " "),

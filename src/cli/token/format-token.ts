@@ -1,6 +1,6 @@
 /** Formats tokens as text and as JSON, without their secrets. */
 import type { TokenInfo } from "../../server/auth/credentials/credentials.ts";
-import { cleanText, cutColumns, measureColumns } from "../fit-text.ts";
+import { cleanText, cutColumns, measureColumns, padColumns } from "../fit-text.ts";
 import type { OutputStyle } from "../terminal.ts";
 
 const MAX_NAME = 24;
@@ -24,7 +24,7 @@ export function formatTokens(
   const cut = rows.map((row) => row.map((part, index) => cutColumns(part, most[index] ?? columns)));
   const widths = [0, 1, 2, 3].map((index) => Math.max(...cut.map((row) => measureColumns(row[index] ?? ""))));
   return cut.map((row, index) => {
-    const padded = row.map((part, at) => part + " ".repeat(Math.max(0, (widths[at] ?? 0) - measureColumns(part))));
+    const padded = row.map((part, at) => padColumns(part, widths[at] ?? 0));
     const line = cutColumns(padded.join("  "), columns);
     return isLive(tokens[index], now) ? line : style("dim", line);
   });

@@ -9,7 +9,7 @@ const read = (...args: readonly string[]) => readNewToken(parseCommand(TOKEN, ["
 it("reads the options of a new token", () => {
   expect(read("ci")).toEqual({ name: "ci", limits: {} });
   const lists = ["--scopes", "run, read", "--agents", "react,tot", "--tools", "write_file=deny, *=ask"];
-  expect(read("ci", "--owner", "team", "--expires", "12h", ...lists, "--max-streams", "3")).toEqual({
+  expect(read("ci", "--owner", "team", "--expires", "12h", ...lists, "--limits", "max-streams=3")).toEqual({
     name: "ci",
     owner: "team",
     scopes: ["run", "read"],
@@ -31,8 +31,12 @@ it.each<[readonly string[], string]>([
   [["a", "--tools", "fetch=maybe"], "`fetch=maybe` is not a rule"],
   [["a", "--tools", "fetch"], "`fetch` is not a rule"],
   [["a", "--tools", "fetch=ask,fetch=deny"], "two rules for `fetch`"],
-  [["a", "--max-runs", "0"], "`--max-runs 0` is not a number of at least 1"],
-  [["a", "--tokens-per-day", "1e6"], "`--tokens-per-day 1e6` is not a number"],
+  [["a", "--limits", "max-runs=0"], "`max-runs=0` is not a number of at least 1"],
+  [["a", "--limits", "tokens-per-day=1e6"], "`tokens-per-day=1e6` is not a number"],
+  [["a", "--limits", "max-runs"], "`max-runs` is not a number"],
+  [["a", "--limits", "max-runs=1,max-runs=2"], "`max-runs` is given twice"],
+  [["a", "--limits", "max-run=1"], "unknown limit `max-run`"],
+  [["a", "--max-runs", "1"], "unknown option `--max-runs`"],
   [["a", "--agents", ","], "must be a comma-separated list"],
 ])("rejects %j", (args, message) => {
   expect(() => read(...args)).toThrow(CliError);

@@ -1,20 +1,13 @@
 /** Reads the options of `loom token create`. Errors name the option. */
 import type { ToolRule, ToolRules } from "../../protocol/index.ts";
+import { findNearest } from "../../protocol/find-nearest.ts";
 import { isToolRules } from "../../protocol/tool-rules.ts";
 import type { NewToken } from "../../server/auth/credentials/credentials.ts";
 import type { PrincipalLimits } from "../../server/auth/principal.ts";
 import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { duration } from "../serve/setting.ts";
-
-const LIMITS: { readonly [option: string]: keyof PrincipalLimits } = {
-  "requests-per-minute": "requestsPerMinute",
-  "runs-per-minute": "runsPerMinute",
-  "max-runs": "maxRuns",
-  "max-streams": "maxStreams",
-  "max-searches": "maxSearches",
-  "tokens-per-day": "tokensPerDay",
-};
+import { TOKEN_LIMIT_NAMES, TOKEN_LIMITS } from "./token-commands.ts";
 
 export function readNewToken(parsed: ParsedCommand, now: number): NewToken {
   const { argument: name = "" } = parsed;
@@ -61,17 +54,22 @@ function readRules(text: string): ToolRules {
 }
 
 function readLimits(parsed: ParsedCommand): PrincipalLimits {
-  const given = Object.entries(LIMITS).flatMap(([option, name]) => {
-    const text = textOption(parsed, option);
-    return text === undefined ? [] : [[name, readNumber(option, text)] as const];
-  });
-  return Object.fromEntries(given);
-}
-
-function readNumber(option: string, text: string): number {
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (value >= 1) return value;
-  throw new CliError(`\`--${option} ${text}\` is not a number of at least 1`);
+  const limits = new Map<keyof PrincipalLimits, number>();
+  for (const item of readList(parsed, "limits") ?? []) {
+    const [limit = "", text = "", ...more] = item.split("=").map((word) => word.trim());
+    const name = TOKEN_LIMITS.get(limit);
+    if (name === undefined) {
+      const nearest = findNearest(limit, TOKEN_LIMIT_NAMES);
+      const hint =
+        nearest === undefined ? `choose from ${TOKEN_LIMIT_NAMES.join(", ")}` : `did you mean \`${nearest}\`?`;
+      throw new CliError(`\`--limits\`: unknown limit \`${limit}\``, hint);
+    }
+    if (limits.has(name)) throw new CliError(`\`--limits\`: \`${limit}\` is given twice`);
+    const value = more.length === 0 && /^\d{1,15}$/.test(text) ? Number(text) : 0;
+    if (value < 1) throw new CliError(`\`--limits\`: \`${item}\` is not a number of at least 1`);
+    limits.set(name, value);
+  }
+  return Object.fromEntries(limits);
 }
 
 /** A number without a unit would be milliseconds, which is never intended. */

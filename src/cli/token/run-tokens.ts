@@ -7,7 +7,7 @@ import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, quoteGiven, textOption } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
 import { findStore, hideCredentials } from "../find-store.ts";
-import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, formatJson, plural } from "../fit-text.ts";
 import { openStore } from "../open-store.ts";
 import type { StoreParts } from "../store-parts.ts";
 import type { Terminal } from "../terminal.ts";
@@ -40,7 +40,7 @@ async function create(parsed: ParsedCommand, store: StoreParts, terminal: Termin
   const shown = output === undefined ? { secret } : {};
   const address = hideCredentials(store.address);
   if (parsed.options["json"] === true) {
-    await terminal.write(writeLine({ ...toTokenJson(info), store: address, ...shown }));
+    await terminal.write(formatJson({ ...toTokenJson(info), store: address, ...shown }));
     return 0;
   }
   if (output === undefined) await terminal.write(`${secret}\n`);
@@ -95,7 +95,7 @@ async function list(parsed: ParsedCommand, store: StoreParts, terminal: Terminal
   const credentials = await store.findCredentials();
   const tokens = (await credentials?.listTokens()) ?? [];
   if (parsed.options["json"] === true) {
-    await terminal.write(tokens.map((token) => writeLine(toTokenJson(token))).join(""));
+    await terminal.write(tokens.map((token) => formatJson(toTokenJson(token))).join(""));
     return 0;
   }
   const now = Date.now();
@@ -123,7 +123,7 @@ async function revoke(parsed: ParsedCommand, store: StoreParts, terminal: Termin
       return wasThere;
     });
     if (isRevoked) done += 1;
-    if (isJson) await terminal.write(writeLine({ token: word, revoked: isRevoked }));
+    if (isJson) await terminal.write(formatJson({ token: word, revoked: isRevoked }));
     else if (isRevoked) await terminal.write(`revoked: ${cleanText(word)}\n`);
     else {
       const command = ["loom token list", ...quoteGiven(parsed, ["store"])].join(" ");
@@ -137,8 +137,4 @@ async function revoke(parsed: ParsedCommand, store: StoreParts, terminal: Termin
 /** Replaces a token by its ID, so that a leaked token can be revoked without being printed. */
 function hideSecret(word: string): string {
   return /^loom_tok_(?<id>[a-z0-9]{12})_/.exec(word)?.groups?.["id"] ?? word;
-}
-
-function writeLine(value: unknown): string {
-  return `${escapeJson(JSON.stringify(value))}\n`;
 }

@@ -1,4 +1,5 @@
 /** Declares `loom token`. */
+import type { PrincipalLimits } from "../../server/auth/principal.ts";
 import { SCOPES, DEFAULT_SCOPES } from "../../server/auth/scopes.ts";
 import { AUDIT_LOG_OPTION } from "../audit-command.ts";
 import type { CliCommand } from "../command.ts";
@@ -10,6 +11,17 @@ const STORE = {
       "session store of the tokens, a file or a postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
   },
 };
+
+/** The limits of a token, as `--limits` names them. */
+export const TOKEN_LIMITS: ReadonlyMap<string, keyof PrincipalLimits> = new Map([
+  ["requests-per-minute", "requestsPerMinute"],
+  ["runs-per-minute", "runsPerMinute"],
+  ["max-runs", "maxRuns"],
+  ["max-streams", "maxStreams"],
+  ["max-searches", "maxSearches"],
+  ["tokens-per-day", "tokensPerDay"],
+]);
+export const TOKEN_LIMIT_NAMES: readonly string[] = [...TOKEN_LIMITS.keys()];
 
 export const TOKEN_CREATE: CliCommand = {
   name: "token create",
@@ -26,12 +38,10 @@ export const TOKEN_CREATE: CliCommand = {
     expires: { value: "TIME", about: "lifetime, such as 12h or 30d (default: does not expire)" },
     agents: { value: "LIST", about: "agents it may start (default: all)" },
     tools: { value: "RULES", about: "tool permissions of its runs, such as write_file=deny,http_fetch=ask,*=allow" },
-    "requests-per-minute": { value: "N", about: "requests per minute (default: server setting)" },
-    "runs-per-minute": { value: "N", about: "run starts per minute (default: server setting)" },
-    "max-runs": { value: "N", about: "concurrent runs, including queued runs (default: server setting)" },
-    "max-streams": { value: "N", about: "concurrent streams and WebSockets (default: server setting)" },
-    "max-searches": { value: "N", about: "concurrent searches; further ones wait (default: server setting)" },
-    "tokens-per-day": { value: "N", about: "model tokens its runs may use per UTC day (default: server setting)" },
+    limits: {
+      value: "LIST",
+      about: `limits, such as max-runs=2,tokens-per-day=1000000 (default: settings of the server): ${TOKEN_LIMIT_NAMES.join(", ")}`,
+    },
     output: {
       value: "FILE",
       about: "new file for the token, which only its owner can read (default: standard output)",
@@ -40,7 +50,10 @@ export const TOKEN_CREATE: CliCommand = {
     ...AUDIT_LOG_OPTION,
     json: { about: "print JSON, with the token in `secret` unless --output is set" },
   },
+  explainOption: (name) =>
+    TOKEN_LIMIT_NAMES.some((limit) => name === `--${limit}`) ? `use \`--limits ${name.slice(2)}=…\`` : undefined,
   notes: [
+    "Limits: max-runs is concurrent runs, including queued runs; max-streams concurrent streams and WebSockets; max-searches concurrent searches, further ones wait; tokens-per-day model tokens of its runs per UTC day.",
     "The token is printed to standard output, or written to the file of --output; everything else goes to standard error. Only a hash of the token is stored: if you lose it, create a new one. Running servers with authentication accept it immediately; a server that runs without authentication needs a restart.",
     `Scopes: ${SCOPES.join(", ")}. \`admin\` includes all other scopes and accesses the sessions of every owner. \`approve\` decides on tool calls that wait for approval, \`ingest\` streams in runs of other programs, \`metrics\` reads /metrics.`,
     "Tool rules: allow keeps the default of the tool, ask requires approval for every call, deny rejects every call. * matches all other tools.",
@@ -49,8 +62,8 @@ export const TOKEN_CREATE: CliCommand = {
   examples: [
     "TOKEN=$(loom token create laptop)",
     "loom token create laptop --output token",
-    "loom token create ci --owner ci --scopes read,run --expires 30d --tokens-per-day 1000000",
-    'loom token create guest --owner guest --agents react --tools "*=deny" --max-runs 1',
+    "loom token create ci --owner ci --scopes read,run --expires 30d --limits tokens-per-day=1000000",
+    'loom token create guest --owner guest --agents react --tools "*=deny" --limits max-runs=1',
   ],
 };
 

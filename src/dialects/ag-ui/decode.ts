@@ -4,7 +4,7 @@
  */
 import type { Form } from "../../protocol/form.ts";
 import type { Envelope } from "../../protocol/index.ts";
-import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import { type Json, type JsonObject, toJsonObject, toJsonObjects } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
 import { createRunEnd, createUsage, toRecords } from "../client-decoder.ts";
@@ -230,16 +230,13 @@ function collectUnread(frame: JsonObject): JsonObject {
 }
 
 function readUsage(usage: Json | undefined): AnyEvent[] {
-  const list = Array.isArray(usage) ? (usage as readonly JsonObject[]) : [];
-  return list.flatMap(({ inputTokens, outputTokens, totalTokens }) =>
+  return toJsonObjects(usage).flatMap(({ inputTokens, outputTokens, totalTokens }) =>
     createUsage(inputTokens ?? 0, outputTokens ?? 0, totalTokens),
   );
 }
 
 /** The last message of the request, if the user sent it. */
 function readMessage(input: Json | undefined): string | undefined {
-  const { messages } = toJsonObject(input);
-  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
-  if (!isJsonObject(last) || last["role"] !== "user") return undefined;
-  return typeof last["content"] === "string" ? last["content"] : undefined;
+  const { role, content } = toJsonObjects(toJsonObject(input)["messages"]).at(-1) ?? {};
+  return role === "user" && typeof content === "string" ? content : undefined;
 }

@@ -16,45 +16,25 @@ import {
 } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/json.ts";
 import { endsRun } from "../../protocol/record.ts";
-import { trackArguments, trackCall, type TrackedCall } from "../call-tracker.ts";
-import { createTextEncoders, isSilent, REASONING_END_ROW, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { trackCall, type TrackedCall } from "../call-tracker.ts";
+import { addTokens, argumentsRow, isSilent, reasoningEndRow, reasoningRow, sendRest, textRow } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import {
   carried,
   converted,
-  isNotReadBack,
   type LedgerRow,
   type LedgerTable,
-  listLostRunFields,
+  listLost,
+  notReadBack,
   omitted,
   sameRow,
 } from "../ledger.ts";
 import { SEARCH_EVENTS, SESSION_EVENTS } from "../event-groups.ts";
 import { AG_UI, isOwnName, nameEvent } from "./carried-events.ts";
 import { findAgUiFrameForm } from "./frames.generated.ts";
-import {
-  addInterrupt,
-  addPending,
-  appendText,
-  closeRun,
-  endMessage,
-  endMessages,
-  enterStep,
-  exitStep,
-  finishRun,
-  forgetParent,
-  nameCall,
-  pauseRun,
-  renameCall,
-  SentRun,
-  showCall,
-  startRun,
-  streamArguments,
-  supersede,
-  writeFrame,
-} from "./sent-run.ts";
+import { SentRun, toLoom, writeFrame } from "./sent-run.ts";
 import { noteChange, noteState, takeChanges, toOperations } from "./sent-state.ts";
 
 const FAILED = "The run failed";
@@ -77,21 +57,20 @@ export function createAgUiEncoder({ legacy = false }: EncoderOptions = {}, saved
   return createFoldEncoder<SentRun>(
     {
       table: AG_UI_TABLE,
+      methods: SentRun.prototype,
       create: (record) => new SentRun(record, legacy),
       before(fold, { event }) {
         if (fold.state === "active" || !isKnownEvent(event)) return NO_FRAMES;
-        return fold.state === "waiting" && isSilent(AG_UI_TABLE, event) ? NO_FRAMES : startRun(fold);
+        return fold.state === "waiting" && isSilent(AG_UI_TABLE, event) ? NO_FRAMES : fold.start();
       },
       after(fold, { event }) {
         const waits = fold.interrupts.size + fold.pending.size > 0 && fold.state === "active" && !endsRun(event);
-        return waits ? pauseRun(fold) : NO_FRAMES;
+        return waits ? fold.pause() : NO_FRAMES;
       },
     },
     saved,
   );
 }
-
-const TEXTS = createTextEncoders<SentRun, "text">("text", appendText, endMessage);
 
 /** A row for an event that is sent as `CUSTOM` with all its fields. */
 function custom<T extends EventType>(note?: string): LedgerRow<SentRun, T> {
@@ -106,7 +85,7 @@ function writeCustom(event: LoomEvent): string {
 /** A row for an event that is sent as an activity with all its fields. */
 function activity<T extends EventType>(): LedgerRow<SentRun, T> {
   return carried("ACTIVITY_SNAPSHOT", (fold, event, { envelope: { node_id, event_id } }) => [
-    ...endMessages(fold, node_id),
+    ...fold.endTexts(node_id),
     writeActivity(event, `activity-${event_id}`),
   ]);
 }
@@ -124,45 +103,41 @@ function callEvent<T extends "tool_start" | "tool_output" | "tool_progress">(
 ): LedgerRow<SentRun, T> {
   const encode = (fold: SentRun, event: EventOf<T>, { envelope }: StampedRecord): readonly string[] => {
     const call = trackCall(fold.calls, event, envelope, phase);
-    if (event.type === "tool_start" && event.executor === "client") addPending(fold, call);
-    const named = { ...event, call_id: nameCall(fold, call), name: call.name } as LoomEvent;
-    return [...showCall(fold, call, "{}", envelope.node_id), writeCustom(named)];
+    if (event.type === "tool_start" && event.executor === "client") fold.addPending(call);
+    const named = { ...event, call_id: fold.nameCall(call), name: call.name } as LoomEvent;
+    return [...fold.showCall(call, "{}", envelope.node_id), writeCustom(named)];
   };
   return carried("CUSTOM", encode, { note });
 }
 
 export const AG_UI_TABLE: LedgerTable<SentRun> = {
   run_start: carried("RUN_STARTED", () => NO_FRAMES, {
-    lostFields: listLostRunFields("run_id"),
+    lostFields: listLost("run_start", "run_id"),
     note: "the thread is the session. Sent again when a run that waited goes on",
   }),
   llm_start: carried("CUSTOM", (fold, event, { envelope }) => {
-    forgetParent(fold, envelope.node_id);
+    fold.forgetParent(envelope.node_id);
     return [writeCustom(event)];
   }),
   node_enter: converted(
     "STEP_STARTED",
     (fold, event, { envelope: { node_id = event.id } }) => [
-      ...(event.supersedes === undefined ? NO_FRAMES : supersede(fold, event.supersedes)),
-      ...enterStep(fold, node_id, event),
+      ...(event.supersedes === undefined ? NO_FRAMES : fold.supersede(event.supersedes)),
+      ...fold.enterStep(node_id, event),
     ],
-    {
-      note: "if the node run repeats an interrupted one, `CUSTOM` with the name `loom.superseded` names the messages that no longer count. The endpoints for clients of AG-UI send a `MESSAGES_SNAPSHOT` without them after it. A step has the name of its node, with the ID of the node run if a step with this name is open. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack(
+      "if the node run repeats an interrupted one, `CUSTOM` with the name `loom.superseded` names the messages that no longer count. The endpoints for clients of AG-UI send a `MESSAGES_SNAPSHOT` without them after it. A step has the name of its node, with the ID of the node run if a step with this name is open",
+    ),
   ),
   node_exit: converted(
     "STEP_FINISHED",
-    (fold, event, { envelope }) => exitStep(fold, envelope.node_id ?? event.id, event, envelope),
-    { note: "steps also end when the run waits. It is not read back", isLost: isNotReadBack },
+    (fold, event, { envelope }) => fold.exitStep(envelope.node_id ?? event.id, event, envelope),
+    notReadBack("steps also end when the run waits"),
   ),
-  message_chunk: carried("TEXT_MESSAGE_CONTENT", TEXTS.text, TEXT_ROW),
-  reasoning_chunk: carried("REASONING_MESSAGE_CONTENT", TEXTS.reasoning, REASONING_ROW),
-  reasoning_end: carried("REASONING_END", TEXTS.reasoningEnd, REASONING_END_ROW),
-  tool_call_chunk: carried("TOOL_CALL_ARGS", encodeArguments, {
-    lostFields: ["index"],
-    note: "after a `TOOL_CALL_START`; pieces without a call ID are omitted, as the call follows with all arguments",
-  }),
+  message_chunk: textRow("TEXT_MESSAGE_CONTENT"),
+  reasoning_chunk: reasoningRow("REASONING_MESSAGE_CONTENT"),
+  reasoning_end: reasoningEndRow("REASONING_END"),
+  tool_call_chunk: argumentsRow("TOOL_CALL_ARGS", "after a `TOOL_CALL_START`; "),
   tool_call: carried(
     "TOOL_CALL_END",
     (fold, event, { envelope }) => {
@@ -170,7 +145,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
       call.description = event.description;
       call.arguments = event.arguments;
       const text = event.raw_arguments ?? JSON.stringify(event.arguments);
-      return [...endMessages(fold, envelope.node_id), ...showCall(fold, call, text, envelope.node_id)];
+      return [...fold.endTexts(envelope.node_id), ...fold.showCall(call, text, envelope.node_id)];
     },
     {
       lostFields: ["index", "server"],
@@ -182,19 +157,45 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     "if the client carries out the call, a `RUN_FINISHED` follows, with the call in `pendingToolCallIds` of its outcome and in `metadata.loom.pending`",
   ),
   ...sameRow(["tool_output", "tool_progress"], callEvent("running")),
-  tool_end: carried("TOOL_CALL_RESULT", encodeToolEnd, {
-    lostFields: ["summary"],
-    note: "what is not text is in `metadata.loom`. If a call is made again after an interruption, its ID gets a suffix",
-  }),
-  tool_approval: carried("RUN_FINISHED", encodeApproval, {
-    lostFields: ["preview", "server"],
-    note: "with the outcome `interrupt`, whose ID is the ID of the call. Sent after each record until all are answered",
-  }),
+  tool_end: carried(
+    "TOOL_CALL_RESULT",
+    (fold, event, { envelope }) => {
+      const { node_id, event_id } = envelope;
+      const call = trackCall(fold.calls, event, envelope, "end");
+      fold.interrupts.delete(call.id);
+      fold.pending.delete(call.id);
+      const frames = [
+        ...fold.endTexts(node_id),
+        ...fold.showCall(call, "{}", node_id),
+        writeResult(event, `result-${event_id}`, fold.nameCall(call)),
+      ];
+      // A call of an interrupted model call that never started is made again.
+      if (event.error_code === "interrupted") fold.renameCall(call.id, event_id);
+      return frames;
+    },
+    {
+      lostFields: ["summary", "actor"],
+      note: "what is not text is in `metadata.loom`. If a call is made again after an interruption, its ID gets a suffix",
+    },
+  ),
+  tool_approval: carried(
+    "RUN_FINISHED",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "before");
+      fold.addInterrupt(call.id, createInterrupt(call, fold.nameCall(call), event));
+      const text = JSON.stringify(event.arguments);
+      return [...fold.endTexts(envelope.node_id), ...fold.showCall(call, text, envelope.node_id)];
+    },
+    {
+      lostFields: ["preview", "server"],
+      note: "with the outcome `interrupt`, whose ID is the ID of the call. Sent after each record until all are answered",
+    },
+  ),
   tool_approval_result: carried("CUSTOM", (fold, event, { envelope }) => {
     const call = trackCall(fold.calls, event, envelope, "before");
     fold.interrupts.delete(call.id);
     if (event.arguments !== undefined) call.arguments = event.arguments;
-    return [writeCustom({ ...event, call_id: nameCall(fold, call), name: event.name ?? call.name })];
+    return [writeCustom({ ...event, call_id: fold.nameCall(call), name: event.name ?? call.name })];
   }),
   todo_list: carried("ACTIVITY_SNAPSHOT", encodeList),
   todo_update: carried("ACTIVITY_DELTA", encodeItem, { note: "`CUSTOM` if the run does not have the item" }),
@@ -212,7 +213,7 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
   usage: carried(
     "CUSTOM",
     (fold, event) => {
-      addUsage(fold, event);
+      fold.usage = addTokens(fold.usage, event);
       return [writeCustom(event)];
     },
     { note: "the sum is in `RUN_FINISHED` or `RUN_ERROR`" },
@@ -228,96 +229,45 @@ export const AG_UI_TABLE: LedgerTable<SentRun> = {
     "RUN_FINISHED",
     (fold, { status, reason, code }, { envelope }) => {
       if (status === "completed") return NO_FRAMES;
-      const frames = closeRun(fold, envelope);
+      const frames = fold.close(envelope);
       const usage = describeUsage(fold);
       if (status === "error")
         return [...frames, writeFrame("RUN_ERROR", { message: reason ?? FAILED, code, ...usage })];
       if (fold.isLegacy)
         return [...frames, writeFrame("RUN_ERROR", { message: reason ?? CANCELLED, code: "cancelled", ...usage })];
-      const about = dropUndefined({ reason, code });
-      const loom = Object.keys(about).length === 0 ? undefined : about;
-      return [...frames, finishRun(fold, { outcome: { type: "cancelled" }, ...usage }, loom)];
+      return [...frames, fold.writeEnd({ outcome: { type: "cancelled" }, ...usage }, toLoom({ reason, code }))];
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply"],
+      lostFields: listLost("run_end", "status", "reason", "code"),
       note: "`RUN_ERROR` if the run failed. A cancelled run has the outcome `cancelled`; with the option `legacy` it is a `RUN_ERROR` with the code `cancelled`",
     },
   ),
   reply: carried(
     "RUN_FINISHED",
-    (fold, event, record) => {
-      const fields = { result: event.reply, outcome: { type: "success" }, ...describeUsage(fold) };
-      return [...TEXTS.rest(fold, event, record), ...closeRun(fold, record.envelope), finishRun(fold, fields)];
+    (fold, { reply }, { envelope }) => {
+      const fields = { result: reply, outcome: { type: "success" }, ...describeUsage(fold) };
+      return [...sendRest(fold, reply, envelope), ...fold.close(envelope), fold.writeEnd(fields)];
     },
     { note: "the reply is the `result`. Text that was not streamed is sent before it" },
   ),
 };
 
-function addUsage(fold: SentRun, { prompt_tokens, completion_tokens, total_tokens }: EventOf<"usage">): void {
-  const { inputTokens, outputTokens, totalTokens } = fold.usage ?? { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
-  fold.usage = {
-    inputTokens: inputTokens + prompt_tokens,
-    outputTokens: outputTokens + completion_tokens,
-    totalTokens: totalTokens + total_tokens,
-  };
-}
-
 /** Clients refuse counts that are not whole numbers. */
 function describeUsage({ usage }: SentRun): JsonObject {
-  return usage !== undefined && Object.values(usage).every(Number.isSafeInteger) ? { usage: [usage] } : {};
+  if (usage === undefined || !Object.values(usage).every(Number.isSafeInteger)) return {};
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: totalTokens } = usage;
+  return { usage: [{ inputTokens, outputTokens, totalTokens }] };
 }
 
-function encodeArguments(
-  fold: SentRun,
-  event: EventOf<"tool_call_chunk">,
-  { envelope }: StampedRecord,
-): readonly string[] {
-  const call = trackArguments(fold.calls, event, envelope);
-  if (call === undefined) return NO_FRAMES;
-  const { node_id = "" } = envelope;
-  return [...endMessages(fold, node_id), ...streamArguments(fold, call, node_id, event.arguments_delta)];
-}
-
-function encodeToolEnd(fold: SentRun, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {
-  const call = trackCall(fold.calls, event, envelope, "end");
-  fold.interrupts.delete(call.id);
-  fold.pending.delete(call.id);
-  const { result, is_error, output, error_code, duration_ms } = event;
+function writeResult(
+  { result, is_error, output, error_code, duration_ms }: EventOf<"tool_end">,
+  messageId: string,
+  toolCallId: string,
+): string {
   const isJson = output !== undefined && JSON.stringify(output) === result;
-  const loom = {
-    is_error: is_error || undefined,
-    error_code,
-    duration_ms,
-    ...(isJson ? { is_json: true } : { output }),
-  };
-  const about = dropUndefined(loom);
-  const fields = {
-    messageId: `result-${envelope.event_id}`,
-    toolCallId: nameCall(fold, call),
-    content: result,
-    role: "tool",
-  };
-  const frames = [
-    ...endMessages(fold, envelope.node_id),
-    ...showCall(fold, call, "{}", envelope.node_id),
-    writeFrame("TOOL_CALL_RESULT", fields, Object.keys(about).length === 0 ? undefined : about),
-  ];
-  // A call of an interrupted model call that never started is made again.
-  if (error_code === "interrupted") renameCall(fold, call.id, envelope.event_id);
-  return frames;
-}
-
-function encodeApproval(
-  fold: SentRun,
-  event: EventOf<"tool_approval">,
-  { envelope }: StampedRecord,
-): readonly string[] {
-  const call = trackCall(fold.calls, event, envelope, "before");
-  addInterrupt(fold, call.id, createInterrupt(call, nameCall(fold, call), event));
-  return [
-    ...endMessages(fold, envelope.node_id),
-    ...showCall(fold, call, JSON.stringify(event.arguments), envelope.node_id),
-  ];
+  const data = isJson ? { is_json: true } : { output };
+  const loom = toLoom({ is_error: is_error || undefined, error_code, duration_ms, ...data });
+  return writeFrame("TOOL_CALL_RESULT", { messageId, toolCallId, content: result, role: "tool" }, loom);
 }
 
 /** The metadata has the names that clients with approvals look for. */
@@ -347,7 +297,7 @@ function encodeList(
   const items = event.items.length <= MAX_LIST_ITEMS ? event.items : [];
   for (const [index, { id }] of items.entries()) positions.set(id, [...(positions.get(id) ?? []), index]);
   setBounded(fold.lists, MAX_LISTS, event.list_id, positions);
-  return [...endMessages(fold, node_id), writeActivity(event, nameList(event))];
+  return [...fold.endTexts(node_id), writeActivity(event, nameList(event))];
 }
 
 function encodeItem({ lists }: SentRun, event: EventOf<"todo_update">): readonly string[] {

@@ -4,7 +4,14 @@
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { findLoomEventFault, type ToolApprovalResultEvent } from "../../protocol/events.generated.ts";
-import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parseJson,
+  toJsonObject,
+  toJsonObjects,
+} from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
 import { CallStarts } from "../client-decoder.ts";
@@ -174,22 +181,14 @@ export class FrameReader {
     call.text = undefined;
     call.input = read.arguments;
     call.isCalled = true;
-    return {
-      type: "tool_call",
-      call_id,
-      name: call.name,
-      ...read,
-      ...(typeof description === "string" ? { description } : {}),
-    };
+    const about = typeof description === "string" ? { description } : {};
+    return { type: "tool_call", call_id, name: call.name, ...read, ...about };
   }
 
   /** Returns the call of a result whose call was not sent, such as one of an earlier run. */
   #ensureCall(call_id: string, name = "unknown"): readonly AnyEvent[] {
-    const known = this.#calls.get(call_id);
-    if (known?.isCalled === true) return NO_EVENTS;
-    const call = known ?? { name, text: "", input: {}, isCalled: false };
-    this.#calls.set(call_id, call);
-    return [this.#call(call_id, call, {})];
+    const call = this.#calls.getOrCreate(call_id, () => ({ name, text: "", input: {}, isCalled: false }));
+    return call.isCalled ? NO_EVENTS : [this.#call(call_id, call, {})];
   }
 
   #end(call_id: string, { content }: JsonObject, loom: JsonObject): AnyEvent {
@@ -198,7 +197,12 @@ export class FrameReader {
     this.#asked.delete(call_id);
     const result = typeof content === "string" ? content : readParts(content);
     const { error_code, duration_ms, is_json } = loom;
-    const output = is_json === true ? parse(result) : typeof content === "string" ? loom["output"] : content;
+    const output =
+      is_json === true
+        ? (parseJson(result) as Json | undefined)
+        : typeof content === "string"
+          ? loom["output"]
+          : content;
     const event: AnyEvent = {
       type: "tool_end",
       call_id,
@@ -252,18 +256,11 @@ export function keep(frame: JsonObject): AnyEvent {
   return { type: "foreign", dialect: AG_UI, frame };
 }
 
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The text of a result that consists of parts. */
 function readParts(parts: Json | undefined): string {
-  const list = Array.isArray(parts) ? (parts as readonly Json[]) : [];
-  return list.map((part) => textOf(toJsonObject(part)["text"])).join("");
+  return toJsonObjects(parts)
+    .map(({ text }) => textOf(text))
+    .join("");
 }
 
 function readRaw(frame: JsonObject): AnyEvent {

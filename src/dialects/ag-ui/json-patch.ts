@@ -4,7 +4,14 @@
  * Patches can come from any server: an operation costs its own size and the list that it shifts, values are copied, and
  * nothing here throws. Like clients of AG-UI, it refuses paths with `__proto__`.
  */
-import { isDeeperThan, isJsonObject, type Json, type JsonObject, MAX_JSON_DEPTH } from "../../protocol/json.ts";
+import {
+  isDeeperThan,
+  isJsonObject,
+  isSameJson,
+  type Json,
+  type JsonObject,
+  MAX_JSON_DEPTH,
+} from "../../protocol/json.ts";
 
 /** A value that is patched repeatedly. */
 export class PatchedValue {
@@ -54,7 +61,7 @@ export class PatchedValue {
     if (op === "add") return this.#add(tokens, value);
     const known = this.#find(tokens);
     if (known === undefined) return this.#describeMissing(tokens);
-    if (op === "test") return isEqual(known, value) ? undefined : "the value differs";
+    if (op === "test") return isSameJson(known, value) ? undefined : "the value differs";
     return this.#add(tokens, value, true);
   }
 
@@ -173,15 +180,4 @@ function readMember(value: Json | undefined, token: string): Json | undefined {
 
 function readIndex(token: string): number | undefined {
   return /^(0|[1-9]\d{0,15})$/.test(token) ? Number(token) : undefined;
-}
-
-/** Objects are equal in any order of their names. */
-function isEqual(a: Json | undefined, b: Json | undefined): boolean {
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((item: Json, index) => isEqual(item, b[index] as Json));
-  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
-  const names = Object.keys(a);
-  return (
-    names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]))
-  );
 }

@@ -3,7 +3,8 @@
  * the decoder of the dialect and the adapter for AI SDK results both use it.
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import type { RetrievalCompleteEvent, ToolApprovalResultEvent, ToolEndEvent } from "../../protocol/events.generated.ts";
+import type { RetrievalCompleteEvent, ToolEndEvent } from "../../protocol/events.generated.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isJsonObject, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
 import { readText, textOf } from "../frame-traits.ts";
@@ -126,7 +127,7 @@ export class ChunkReader {
       case "tool-approval-response": {
         const reason = readText(chunk["reason"]);
         this.#waiting.delete(call_id);
-        return [describeDecision(call_id, name, chunk["approved"] === true, reason === undefined ? {} : { reason })];
+        return [describeDecision(call_id, name, chunk["approved"] === true, { reason })];
       }
       case "tool-output-available": {
         const output = chunk["output"] ?? null;
@@ -160,7 +161,7 @@ export class ChunkReader {
     if (!this.#waiting.delete(callId)) return undefined;
     const known = this.#calls.get(callId)?.input;
     const isEdited = isJsonObject(input) && JSON.stringify(input) !== JSON.stringify(known);
-    return [describeDecision(callId, name, true, isEdited ? { arguments: input } : {})];
+    return [describeDecision(callId, name, true, { arguments: isEdited ? input : undefined })];
   }
 
   /** Returns the call of a result whose call was not sent, such as one of an earlier turn. */
@@ -180,10 +181,9 @@ export class ChunkReader {
   #call(call_id: string, name: string, { input, title }: JsonObject): readonly AnyEvent[] {
     const call: KnownCall = { name, input: toJsonObject(input), state: "called" };
     this.#calls.set(call_id, call);
-    const raw = input === undefined || isJsonObject(input) ? {} : { raw_arguments: splitResult(input).result };
-    const description = readText(title);
-    const about = description === undefined ? {} : { description };
-    return [{ type: "tool_call", call_id, name, arguments: call.input, ...raw, ...about }];
+    const raw_arguments = input === undefined || isJsonObject(input) ? undefined : splitResult(input).result;
+    const about = dropUndefined({ raw_arguments, description: readText(title) });
+    return [{ type: "tool_call", call_id, name, arguments: call.input, ...about }];
   }
 }
 
@@ -191,9 +191,10 @@ function describeDecision(
   call_id: string,
   name: string,
   isApproved: boolean,
-  more: Pick<ToolApprovalResultEvent, "arguments" | "reason"> = {},
+  more: { readonly arguments?: JsonObject | undefined; readonly reason?: string | undefined } = {},
 ): AnyEvent {
-  return { type: "tool_approval_result", call_id, name, decision: isApproved ? "approved" : "rejected", ...more };
+  const decision = isApproved ? "approved" : "rejected";
+  return dropUndefined({ type: "tool_approval_result", call_id, name, decision, ...more });
 }
 
 function keep(frame: JsonObject): AnyEvent {

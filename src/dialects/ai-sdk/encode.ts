@@ -5,17 +5,18 @@
 import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
 import { findFault } from "../../protocol/check-form.ts";
 import { isJsonObject } from "../../protocol/json.ts";
-import { trackArguments, trackCall, type TrackedCall } from "../call-tracker.ts";
-import { createTextEncoders, REASONING_END_ROW, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import type { StampedEnvelope } from "../../protocol/record.ts";
+import { trackCall, type TrackedCall } from "../call-tracker.ts";
+import { argumentsRow, reasoningEndRow, reasoningRow, sendRest, textRow } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import {
   carried,
   converted,
-  isNotReadBack,
   type LedgerRow,
   type LedgerTable,
-  listLostRunFields,
+  listLost,
+  notReadBack,
   omitted,
   sameRow,
 } from "../ledger.ts";
@@ -25,29 +26,7 @@ import { AI_SDK, ANY_IMAGE, REPEATED_SOURCE } from "./chunk-reader.ts";
 import { namePart } from "./data-parts.ts";
 import { findAiSdkFrameForm } from "./frames.generated.ts";
 import type { AiSdkFrameType } from "./frames.ts";
-import {
-  abort,
-  addToStep,
-  appendText,
-  changeAsked,
-  changeList,
-  DEFAULT_VERSION,
-  endPart,
-  endParts,
-  endStep,
-  enterNode,
-  exitNode,
-  isOtherNode,
-  SentMessage,
-  noteStreaming,
-  showCall,
-  showDecision,
-  showWaiting,
-  startStep,
-  supersede,
-  writeChunk,
-  writeFinish,
-} from "./sent-message.ts";
+import { DEFAULT_VERSION, SentMessage, writeChunk, writeFinish } from "./sent-message.ts";
 
 const FAILED = "The run failed";
 const FINISH_REASONS: { readonly [reason: string]: string } = {
@@ -76,43 +55,30 @@ export function createAiSdkEncoder({ version = DEFAULT_VERSION }: EncoderOptions
   return createFoldEncoder<SentMessage>(
     {
       table: AI_SDK_TABLE,
+      methods: SentMessage.prototype,
       create: (record) => new SentMessage(record, version),
       before(fold) {
         if (fold.isOpen) return NO_FRAMES;
         fold.isOpen = true;
         return [writeChunk("start", { messageId: fold.runId })];
       },
-      after: (fold, { event }) => (WAIT_EVENTS.has(event.type) ? showWaiting(fold) : NO_FRAMES),
+      after: (fold, { event }) => (WAIT_EVENTS.has(event.type) ? fold.showWaiting() : NO_FRAMES),
     },
     saved,
   );
 }
 
-const TEXTS = createTextEncoders<SentMessage, "text">("text", appendText, endPart);
-
 /** A row for an event that is sent as a data part with all its fields. */
-function dataPart<T extends EventType>(
-  type: T,
-  options: {
-    readonly isKept?: boolean;
-    readonly note?: string;
-    readonly also?: (event: EventOf<T>, record: StampedRecord) => readonly string[];
-  } = {},
-): LedgerRow<SentMessage, T> {
-  const { isKept = true, note, also } = options;
+function dataPart<T extends EventType>(type: T, isKept = true, note?: string): LedgerRow<SentMessage, T> {
   return carried(
     namePart(type),
-    (fold, event, record) => {
-      const { node_id, event_id } = record.envelope;
-      const frames = [
-        ...endParts(fold, node_id),
-        writeData(event, `event-${event_id}`),
-        ...(also?.(event, record) ?? NO_FRAMES),
-      ];
-      return addToStep(fold, frames, isKept);
-    },
+    (fold, event, { envelope }) => fold.addPart(envelope, [writeEvent(event, envelope)], isKept),
     { note },
   );
+}
+
+function writeEvent(event: LoomEvent, { event_id }: StampedEnvelope): string {
+  return writeData(event, `event-${event_id}`);
 }
 
 function writeData(event: LoomEvent, id: string): string {
@@ -122,19 +88,16 @@ function writeData(event: LoomEvent, id: string): string {
 
 export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   run_start: carried("start", () => NO_FRAMES, {
-    lostFields: listLostRunFields("run_id"),
+    lostFields: listLost("run_start", "run_id"),
     note: "the ID of the message is the ID of the run",
   }),
   llm_start: converted(
     "start-step",
     (fold, { purpose = "answer" }, { envelope }) => {
       if (purpose !== "answer" || fold.models++ > 0) return NO_FRAMES;
-      return startStep(fold, envelope.node_id);
+      return fold.startStep(envelope.node_id);
     },
-    {
-      note: "a step is a model call and its tools; calls that run in parallel share one, and summaries have none. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack("a step is a model call and its tools; calls that run in parallel share one, and summaries have none"),
   ),
   llm_end: omitted("a step ends when the next one starts; the reason of the last one is in `finish`", (fold, event) => {
     const { purpose = "answer", finish_reason = "" } = event;
@@ -145,36 +108,29 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   node_enter: converted(
     "data-loom-node",
     (fold, event, { envelope: { node_id = event.id } }) => {
-      const taken = event.supersedes === undefined ? NO_FRAMES : supersede(fold, event.supersedes);
-      return [...taken, enterNode(fold, node_id, event)];
+      const taken = event.supersedes === undefined ? NO_FRAMES : fold.supersede(event.supersedes);
+      return [...taken, fold.enterNode(node_id, event)];
     },
-    {
-      note: "if the node run repeats an interrupted one, `data-loom-superseded` says that the text of that one no longer counts; with `version: 7`, `reset-step` takes it back if it can. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack(
+      "if the node run repeats an interrupted one, `data-loom-superseded` says that the text of that one no longer counts; with `version: 7`, `reset-step` takes it back if it can",
+    ),
   ),
   node_exit: converted(
     "data-loom-node",
-    (fold, event, { envelope: { node_id } }) => [
-      ...endParts(fold, node_id),
-      exitNode(fold, node_id ?? event.id, event),
-    ],
-    { note: "replaces the part of its `node_enter`. It is not read back", isLost: isNotReadBack },
+    (fold, event, { envelope: { node_id } }) => [...fold.endTexts(node_id), fold.exitNode(node_id ?? event.id, event)],
+    notReadBack("replaces the part of its `node_enter`"),
   ),
-  message_chunk: carried("text-delta", TEXTS.text, TEXT_ROW),
-  reasoning_chunk: carried("reasoning-delta", TEXTS.reasoning, REASONING_ROW),
-  reasoning_end: carried("reasoning-end", TEXTS.reasoningEnd, REASONING_END_ROW),
-  tool_call_chunk: carried("tool-input-delta", encodeArguments, {
-    lostFields: ["index"],
-    note: "after a `tool-input-start`; pieces without a call ID are omitted, as the call follows with all arguments",
-  }),
+  message_chunk: textRow("text-delta"),
+  reasoning_chunk: reasoningRow("reasoning-delta"),
+  reasoning_end: reasoningEndRow("reasoning-end"),
+  tool_call_chunk: argumentsRow("tool-input-delta", "after a `tool-input-start`; "),
   tool_call: carried(
     "tool-input-available",
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "call");
       call.description = event.description;
-      if (isOtherNode(fold, envelope.node_id)) keepStep(fold);
-      return [...endParts(fold, envelope.node_id), ...showCall(fold, call, event.raw_arguments ?? event.arguments)];
+      if (fold.isOtherNode(envelope.node_id)) fold.keepStep();
+      return [...fold.endTexts(envelope.node_id), ...fold.showCall(call, event.raw_arguments ?? event.arguments)];
     },
     {
       lostFields: ["index", "server"],
@@ -184,8 +140,8 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   tool_start: omitted(
     "a call with its arguments counts as started. If the client carries it out, `data-loom-waiting` follows as soon as nothing else is open",
     (fold, { executor, call_id }) => {
-      keepStep(fold);
-      if (executor === "client" && call_id !== undefined) changeAsked(fold, call_id, true);
+      fold.keepStep();
+      if (executor === "client" && call_id !== undefined) fold.changeAsked(call_id, true);
     },
   ),
   tool_output: carried(
@@ -197,7 +153,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
         output: event.content,
         preliminary: fold.version < 6 ? undefined : true,
       });
-      return [...showCall(fold, call, {}), ...addToStep(fold, [output], true)];
+      return [...fold.showCall(call, {}), ...fold.addToStep([output], true)];
     },
     { note: "preliminary; clients show the last piece" },
   ),
@@ -206,23 +162,33 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "running");
       const chunk = writeData({ ...event, call_id: call.id, name: call.name }, `progress-${call.id}`);
-      return [...showCall(fold, call, {}), ...addToStep(fold, [chunk], true)];
+      return [...fold.showCall(call, {}), ...fold.addToStep([chunk], true)];
     },
     { note: "replaces the progress before" },
   ),
-  tool_end: carried("tool-output-available", encodeToolEnd, {
-    lostFields: ["error_code", "duration_ms", "actor", "summary"],
-    note: "`tool-output-error` if it failed, without its data; `tool-output-denied` if it was rejected, without its text",
-  }),
+  tool_end: carried(
+    "tool-output-available",
+    (fold, event, { envelope }) => {
+      const call = trackCall(fold.calls, event, envelope, "end");
+      const frames = [...fold.endTexts(envelope.node_id), ...fold.showCall(call, {})];
+      fold.changeAsked(call.id, false);
+      // A call of an interrupted model call that never started is made again.
+      return [...frames, ...fold.addToStep([writeResult(fold, call, event)], event.error_code !== "interrupted")];
+    },
+    {
+      lostFields: listLost("tool_end", "call_id", "name", "result", "is_error", "output"),
+      note: "`tool-output-error` if it failed, without its data; `tool-output-denied` if it was rejected, without its text",
+    },
+  ),
   tool_approval: carried(
     "tool-approval-request",
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "before");
-      const shown = [...endParts(fold, envelope.node_id), ...showCall(fold, call, event.arguments)];
-      changeAsked(fold, call.id, true);
+      const shown = [...fold.endTexts(envelope.node_id), ...fold.showCall(call, event.arguments)];
+      fold.changeAsked(call.id, true);
       call.arguments = event.arguments;
       const request = writeChunk("tool-approval-request", { approvalId: call.id, toolCallId: call.id });
-      return [...shown, ...addToStep(fold, fold.version < 6 ? NO_FRAMES : [request], true)];
+      return [...shown, ...fold.addToStep(fold.version < 6 ? NO_FRAMES : [request], true)];
     },
     {
       lostFields: ["expires_at", "digest", "preview", "server"],
@@ -233,7 +199,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     "tool-input-available",
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "before");
-      return changeAsked(fold, call.id, false) ? showDecision(fold, call, event) : NO_FRAMES;
+      return fold.changeAsked(call.id, false) ? fold.showDecision(call, event) : NO_FRAMES;
     },
     {
       lostFields: ["reason", "actor", "code"],
@@ -246,47 +212,36 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   }),
   image: carried(
     "file",
-    (fold, { url, media_type = ANY_IMAGE }, { envelope }) => [
-      ...endParts(fold, envelope.node_id),
-      ...addToStep(fold, [writeChunk("file", { url, mediaType: media_type })], true),
-    ],
-    {
-      lostFields: ["alt"],
-    },
+    (fold, { url, media_type: mediaType = ANY_IMAGE }, { envelope }) =>
+      fold.addPart(envelope, [writeChunk("file", { url, mediaType })]),
+    { lostFields: ["alt"] },
   ),
-  retrieval_complete: dataPart("retrieval_complete", {
-    also: encodeSources,
-    note: "and a `source-url` for each source with a web address",
-  }),
-  error: dataPart("error", {
-    isKept: false,
-    note: "clients stop at the chunk `error`, so it is sent only if the run fails",
-  }),
+  retrieval_complete: carried(
+    "data-loom-retrieval-complete",
+    (fold, event, { envelope }) =>
+      fold.addPart(envelope, [writeEvent(event, envelope), ...writeSources(event, envelope)]),
+    { note: "and a `source-url` for each source with a web address" },
+  ),
+  error: dataPart("error", false, "clients stop at the chunk `error`, so it is sent only if the run fails"),
   custom: converted(
     "data-loom-custom",
-    (fold, event, { envelope: { node_id, event_id } }) => {
-      const chunk = isDataChunk(event.value) ? JSON.stringify(event.value) : writeData(event, `event-${event_id}`);
-      return [...endParts(fold, node_id), ...addToStep(fold, [chunk], true)];
-    },
+    (fold, event, { envelope }) =>
+      fold.addPart(envelope, [isDataChunk(event.value) ? JSON.stringify(event.value) : writeEvent(event, envelope)]),
     { note: "a data part of another program is sent unchanged" },
   ),
   ...sameRow(SESSION_EVENTS, omitted("it belongs to no message")),
   llm_content: omitted("only the owner may read it"),
   foreign: converted(
     "data-loom-foreign",
-    (fold, event, { envelope: { node_id, event_id } }) => {
-      const { dialect, frame } = event;
-      const chunk =
-        dialect === AI_SDK && isKeptChunk(frame, fold.version)
-          ? JSON.stringify(frame)
-          : writeData(event, `event-${event_id}`);
-      return [...endParts(fold, node_id), ...addToStep(fold, [chunk], true)];
+    (fold, event, { envelope }) => {
+      const isKept = event.dialect === AI_SDK && isKeptChunk(event.frame, fold.version);
+      return fold.addPart(envelope, [isKept ? JSON.stringify(event.frame) : writeEvent(event, envelope)]);
     },
     { note: "chunks that this package has no event for are sent unchanged, if clients know them" },
   ),
-  usage: dataPart("usage", { isKept: false }),
+  usage: dataPart("usage", false),
   data: dataPart("data"),
-  compression_applied: dataPart("compression_applied", { isKept: false }),
+  compression_applied: dataPart("compression_applied", false),
   tot_expand: dataPart("tot_expand"),
   tot_evaluate: dataPart("tot_evaluate"),
   tot_backtrack: dataPart("tot_backtrack"),
@@ -300,59 +255,28 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     "finish",
     (fold, { status, reason }) => {
       if (status === "completed") return NO_FRAMES;
-      if (status === "cancelled") return abort(fold, reason);
+      if (status === "cancelled") return fold.abort(reason);
       return [
-        ...endStep(fold),
+        ...fold.endStep(),
         writeChunk("error", { errorText: reason ?? FAILED }),
         writeFinish("error", fold.version),
       ];
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply", "code"],
+      lostFields: listLost("run_end", "status", "reason"),
       note: "after `error`, or `data-loom-cancelled` and `abort`, if the run did not complete",
     },
   ),
   reply: carried(
     "finish",
-    (fold, event, record) => [
-      ...TEXTS.rest(fold, event, record),
-      ...endStep(fold),
+    (fold, { reply }, { envelope }) => [
+      ...sendRest(fold, reply, envelope),
+      ...fold.endStep(),
       writeFinish(fold.finishReason ?? "stop", fold.version),
     ],
     { note: "text that was not streamed is sent before it; read back as all text of the message" },
   ),
 };
-
-function encodeArguments(
-  fold: SentMessage,
-  event: EventOf<"tool_call_chunk">,
-  { envelope }: StampedRecord,
-): readonly string[] {
-  const call = trackArguments(fold.calls, event, envelope);
-  if (call === undefined) return NO_FRAMES;
-  const { arguments_delta } = event;
-  const toolCallId = call.id;
-  const piece = noteStreaming(fold, toolCallId, envelope.node_id);
-  if (piece === "none") return NO_FRAMES;
-  const frames = [...endParts(fold, envelope.node_id)];
-  if (piece === "first") frames.push(writeChunk("tool-input-start", { toolCallId, toolName: call.name }));
-  if (arguments_delta !== "")
-    frames.push(writeChunk("tool-input-delta", { toolCallId, inputTextDelta: arguments_delta }));
-  return frames.length === 0 ? NO_FRAMES : addToStep(fold, frames, false);
-}
-
-/** A tool that ran has effects, so its call stays even if the step is repeated. */
-function keepStep(fold: SentMessage): void {
-  if (fold.step !== undefined) fold.step.isKept = true;
-}
-
-function encodeToolEnd(fold: SentMessage, event: EventOf<"tool_end">, { envelope }: StampedRecord): readonly string[] {
-  const call = trackCall(fold.calls, event, envelope, "end");
-  const frames = [...endParts(fold, envelope.node_id), ...showCall(fold, call, {})];
-  changeAsked(fold, call.id, false);
-  // A call of an interrupted model call that never started is made again.
-  return [...frames, ...addToStep(fold, [writeResult(fold, call, event)], event.error_code !== "interrupted")];
-}
 
 function writeResult({ version }: SentMessage, { id: toolCallId }: TrackedCall, event: EventOf<"tool_end">): string {
   const { is_error, result, error_code } = event;
@@ -364,16 +288,15 @@ function writeResult({ version }: SentMessage, { id: toolCallId }: TrackedCall, 
 function encodeList(
   fold: SentMessage,
   event: EventOf<"todo_list"> | EventOf<"todo_update">,
-  { envelope: { node_id, event_id } }: StampedRecord,
+  { envelope }: StampedRecord,
 ): readonly string[] {
-  const list = changeList(fold.lists, event);
-  const chunk = list === undefined ? writeData(event, `event-${event_id}`) : writeData(list, list.list_id);
-  return [...endParts(fold, node_id), ...addToStep(fold, [chunk], true)];
+  const list = fold.changeList(event);
+  return fold.addPart(envelope, [list === undefined ? writeEvent(event, envelope) : writeData(list, list.list_id)]);
 }
 
-function encodeSources(
+function writeSources(
   { sources = [] }: EventOf<"retrieval_complete">,
-  { envelope: { event_id } }: StampedRecord,
+  { event_id }: StampedEnvelope,
 ): readonly string[] {
   return sources.flatMap(({ title, uri = "" }, index) => {
     if (!/^https?:/i.test(uri)) return [];

@@ -71,9 +71,6 @@ export class UiMessageFold {
       case "tool-input-available":
         this.#setCall(callId, chunk, { state: "input-available", input: chunk["input"] ?? null });
         break;
-      case "tool-input-error":
-        this.#setCall(callId, chunk, pick(chunk, ["input", "errorText"], { state: "output-error" }));
-        break;
       case "tool-output-available":
         this.#setResult(callId, pick(chunk, ["output", "preliminary"], { state: "output-available" }));
         break;
@@ -102,9 +99,7 @@ export class UiMessageFold {
       this.#parts.push(part);
     }
     for (const name of ["input", "output", "errorText", "rawInput", "preliminary"]) delete part[name];
-    const { title, providerExecuted } = chunk;
-    this.#change(part, { ...state, ...(title === undefined ? {} : { title }) });
-    if (providerExecuted !== undefined) part["providerExecuted"] = providerExecuted;
+    this.#change(part, pick(chunk, ["title"], state));
   }
 
   #setResult(callId: string, state: FoldedPart): void {
@@ -137,9 +132,7 @@ export class UiMessageFold {
     switch (type) {
       case "start":
         if (typeof chunk["messageId"] === "string") this.#id = chunk["messageId"];
-        this.#addMetadata(chunk["messageMetadata"]);
         break;
-      case "finish":
       case "message-metadata":
         this.#addMetadata(chunk["messageMetadata"]);
         break;
@@ -164,16 +157,10 @@ export class UiMessageFold {
         this.#parts.push(pick(chunk, ["type", "mediaType", "url", "providerMetadata"]));
         break;
       case "source-url":
-        this.#parts.push(pick(chunk, ["type", "sourceId", "url", "title", "providerMetadata"]));
-        break;
-      case "source-document":
-        this.#parts.push(pick(chunk, ["type", "sourceId", "mediaType", "title", "filename", "providerMetadata"]));
+        this.#parts.push(pick(chunk, ["type", "sourceId", "url", "title"]));
         break;
       case "custom":
         this.#parts.push(pick(chunk, ["type", "kind", "providerMetadata"]));
-        break;
-      case "steering-message":
-        this.#parts.push(pick(chunk, ["type", "id", "parts"]));
         break;
       default:
     }

@@ -13,12 +13,12 @@ import { detectLanguage, type Language } from "../../protocol/detect-language.ts
 import { errorTypeOf } from "../../protocol/error-codes.ts";
 import { isNextAttempt, isThinkingChannel } from "../../protocol/record.ts";
 import { hasLoomKey, wrapEvent } from "../../protocol/strict.ts";
-import { ONE_THOUGHT, isJudgement } from "../client-rows.ts";
+import { isJudgement, ONE_THOUGHT, thoughtRow } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { carried, converted, type LedgerTable, listLostRunFields, omitted, sameRow } from "../ledger.ts";
+import { carried, converted, type LedgerTable, listLost, omitted, ownFrames, sameRow } from "../ledger.ts";
 import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { trackCall, type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
@@ -67,131 +67,118 @@ class EngineFold {
     this.language = detectLanguage(named?.message ?? "");
     this.isAgentRun = named?.agent !== undefined;
   }
+
+  open(envelope: object): readonly string[] {
+    this.opened = true;
+    return [this.write("session_start", { session_id: this.sessionId, request_id: this.requestId }, envelope)];
+  }
+
+  write(type: EngineFrameType, data: JsonObject, envelope: object, more?: JsonObject): string {
+    const extra = extraOf(envelope, "engine");
+    const frame = { type, data, metadata: this.createMetadata(more) };
+    return JSON.stringify(extra === undefined ? frame : mergeExtra(frame, extra));
+  }
+
+  /** The metadata of the next frame. */
+  createMetadata(more?: JsonObject): JsonObject {
+    const { requestId: request_id, ts, inSeconds, attempt } = this;
+    const timestamp = inSeconds ? Math.floor(ts / 1000) : Math.round(ts);
+    return { request_id, timestamp, sequence: this.sequence++, ...(attempt > 1 ? { attempt } : {}), ...more };
+  }
+
+  startCall(call: TrackedCall, envelope: object): string {
+    call.shown = true;
+    call.startedAt = this.ts;
+    this.toolCalls++;
+    const ownDescription = this.isAgentRun ? `${USE_TOOL[this.language]} ${call.name}` : undefined;
+    const data = dropUndefined({
+      tool_id: call.id,
+      tool_name: call.name,
+      description: call.description ?? ownDescription,
+      arguments: call.arguments,
+    });
+    return this.write("tool_call_start", data, envelope);
+  }
+
+  endRun(status: EventOf<"run_end">["status"], envelope: object): string {
+    const totals = dropUndefined({
+      total_tokens: this.tokens > 0 ? this.tokens : undefined,
+      duration_ms: this.startedAt > 0 ? Math.max(0, this.ts - this.startedAt) : undefined,
+      tool_calls: this.toolCalls,
+    });
+    const summary = this.end === undefined ? totals : (this.end.summary as JsonObject | undefined);
+    return this.write("session_end", dropUndefined({ status, summary }), envelope);
+  }
+
+  /** Marks the answer of an agent as complete if its last piece was sent without a mark. */
+  completeAnswer(): readonly string[] {
+    if (!this.isAgentRun || !this.isAnswerOpen) return [];
+    return [this.write("content", { content: "", format: DEFAULT_FORMAT, is_complete: true }, {})];
+  }
+
+  writeThinking(pieces: readonly ThoughtPiece[], envelope: object): readonly string[] {
+    return pieces.map(({ content, node, stage: given, isFirst, isLive }, index) => {
+      const stage = this.isAgentRun ? (given ?? this.findStage(node ?? "")) : given;
+      const data = dropUndefined({ content: isFirst ? BLANK_LINE + content : content, stage });
+      // Fields of the original frame belong to what it sent itself.
+      return this.write("thinking", data, isLive && index === 0 ? envelope : {});
+    });
+  }
+
+  /** The stage of 003 for the thoughts of a node: what it does, or `analyzing` once there are results of tools. */
+  private findStage(node: string): "planning" | "analyzing" | "reasoning" {
+    if (/plan|expand/.test(node)) return "planning";
+    return this.hasResults || /evaluate|judge|score|aggregate|answer/.test(node) ? "analyzing" : "reasoning";
+  }
 }
+
+/** Describes a call to a tool that has no description for users. */
+const USE_TOOL: LocalizedText = { en: "Use", zh: "调用" };
+const DEFAULT_FORMAT = "markdown";
+/** The code of a failed tool without one. */
+const TOOL_FAILED = "tool_failed";
 
 export function createEngineEncoder(options: EncoderOptions = {}, saved?: unknown): Encoder {
   const hooks: FoldHooks<EngineFold> = {
     table: ENGINE_TABLE,
+    methods: EngineFold.prototype,
     create: (record) => new EngineFold(record, options),
     before(fold, record) {
       fold.ts = record.envelope.ts ?? fold.ts;
-      const opening = fold.opened || record.event.type === "run_start" ? NO_FRAMES : open(fold, {});
+      const opening = fold.opened || record.event.type === "run_start" ? NO_FRAMES : fold.open({});
       const thinking = addToThoughts(fold.thoughts, record);
-      return thinking.length === 0 ? opening : [...opening, ...writeThinking(fold, thinking, record.envelope)];
+      return thinking.length === 0 ? opening : [...opening, ...fold.writeThinking(thinking, record.envelope)];
     },
   };
   return createFoldEncoder(hooks, saved);
 }
 
-function open(fold: EngineFold, envelope: StampedRecord["envelope"] | object): readonly string[] {
-  fold.opened = true;
-  return [frameText(fold, "session_start", { session_id: fold.sessionId, request_id: fold.requestId }, envelope)];
-}
-
-function frameText(
-  fold: EngineFold,
-  type: EngineFrameType,
-  data: JsonObject,
-  envelope: object,
-  more?: JsonObject,
-): string {
-  const metadata: JsonObject = {
-    request_id: fold.requestId,
-    timestamp: timestampOf(fold),
-    sequence: fold.sequence++,
-    ...(fold.attempt > 1 ? { attempt: fold.attempt } : {}),
-    ...more,
-  };
-  const extra = extraOf(envelope, "engine");
-  return JSON.stringify(extra === undefined ? { type, data, metadata } : mergeExtra({ type, data, metadata }, extra));
-}
-
-function timestampOf({ ts, inSeconds }: EngineFold): number {
-  return inSeconds ? Math.floor(ts / 1000) : Math.round(ts);
-}
-
-/** Describes a call to a tool that has no description for users. */
-const USE_TOOL: LocalizedText = { en: "Use", zh: "调用" };
-
-function startCall(fold: EngineFold, call: TrackedCall, envelope: object): string {
-  call.shown = true;
-  call.startedAt = fold.ts;
-  fold.toolCalls++;
-  const ownDescription = fold.isAgentRun ? `${USE_TOOL[fold.language]} ${call.name}` : undefined;
-  const data = dropUndefined({
-    tool_id: call.id,
-    tool_name: call.name,
-    description: call.description ?? ownDescription,
-    arguments: call.arguments,
-  });
-  return frameText(fold, "tool_call_start", data, envelope);
-}
-
-function endRun(fold: EngineFold, status: EventOf<"run_end">["status"], envelope: StampedRecord["envelope"]): string {
-  const totals = dropUndefined({
-    total_tokens: fold.tokens > 0 ? fold.tokens : undefined,
-    duration_ms: fold.startedAt > 0 ? Math.max(0, fold.ts - fold.startedAt) : undefined,
-    tool_calls: fold.toolCalls,
-  });
-  const summary = fold.end === undefined ? totals : (fold.end.summary as JsonObject | undefined);
-  return frameText(fold, "session_end", dropUndefined({ status, summary }), envelope);
-}
-
-const DEFAULT_FORMAT = "markdown";
-
-/** The stage of 003 for the thoughts of a node: what it does, or `analyzing` once there are results of tools. */
-function findStage(node: string, { hasResults }: EngineFold): "planning" | "analyzing" | "reasoning" {
-  if (/plan|expand/.test(node)) return "planning";
-  return hasResults || /evaluate|judge|score|aggregate|answer/.test(node) ? "analyzing" : "reasoning";
-}
-
-/** Marks the answer of an agent as complete if its last piece was sent without a mark. */
-function completeAnswer(fold: EngineFold): readonly string[] {
-  if (!fold.isAgentRun || !fold.isAnswerOpen) return [];
-  return [frameText(fold, "content", { content: "", format: DEFAULT_FORMAT, is_complete: true }, {})];
-}
-
-/** The code of a failed tool without one. */
-const TOOL_FAILED = "tool_failed";
-
 /** The error of a failed tool, for users. Its original message follows if it differs. */
-function describeFailure(
-  fold: EngineFold,
-  { result, error_code: code = TOOL_FAILED }: EventOf<"tool_end">,
-): JsonObject {
-  const { error: message, detail } = describeErrorFor(fold.language, { message: result, code, lead: TOOL_LEAD });
+function describeFailure(language: Language, { result, error_code: code = TOOL_FAILED }: EventOf<"tool_end">) {
+  const { error: message, detail } = describeErrorFor(language, { message: result, code, lead: TOOL_LEAD });
   return dropUndefined({ message, code, detail });
-}
-
-function writeThinking(fold: EngineFold, pieces: readonly ThoughtPiece[], envelope: object): readonly string[] {
-  return pieces.map(({ content, node, stage, isFirst, isLive }, index) => {
-    const own = findStage(node ?? "", fold);
-    const data = { content: isFirst ? BLANK_LINE + content : content, stage: fold.isAgentRun ? (stage ?? own) : stage };
-    // Fields of the original frame belong to what it sent itself.
-    return frameText(fold, "thinking", dropUndefined(data), isLive && index === 0 ? envelope : {});
-  });
 }
 
 /** Sends an event without a frame in 003 as application data; our decoder unwraps it. */
 function asCustomData(fold: EngineFold, event: AnyEvent, { envelope }: StampedRecord): readonly string[] {
-  return [frameText(fold, "data", { data_type: "custom", data: wrapEvent(event) }, envelope)];
+  return [fold.write("data", { data_type: "custom", data: wrapEvent(event) }, envelope)];
 }
 
 const CUSTOM_DATA = { note: "with data_type `custom` and `$loom`" };
 
 export const ENGINE_TABLE: LedgerTable<EngineFold> = {
-  run_start: carried("session_start", (fold, _event, { envelope }) => open(fold, envelope), {
-    lostFields: listLostRunFields("run_id", "request_id"),
+  run_start: carried("session_start", (fold, _event, { envelope }) => fold.open(envelope), {
+    lostFields: listLost("run_start", "run_id", "request_id"),
     note: "`run_id` is read back as the request ID; generated if there is none",
   }),
   run_end: carried(
     "session_end",
     (fold, event, { envelope }) => {
       fold.end = event;
-      return event.status === "completed" ? [] : [...completeAnswer(fold), endRun(fold, event.status, envelope)];
+      return event.status === "completed" ? [] : [...fold.completeAnswer(), fold.endRun(event.status, envelope)];
     },
     {
-      lostFields: ["first_event_id", "last_event_id", "frame_count", "has_reply", "reason", "code"],
+      lostFields: listLost("run_end", "status", "summary"),
       note: "sent with the reply if the run completed",
     },
   ),
@@ -205,8 +192,8 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
         : missing === ""
           ? undefined
           : { content: missing };
-      const text = data === undefined ? [] : [frameText(fold, "content", data, {})];
-      return [...text, endRun(fold, "completed", envelope)];
+      const text = data === undefined ? [] : [fold.write("content", data, {})];
+      return [...text, fold.endRun("completed", envelope)];
     },
     {
       note: "the reply is the text of all `content` frames; the part that was not streamed is sent first as one frame, which an agent's run always has, with `is_complete`",
@@ -223,7 +210,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
       const about = isAgentRun
         ? { format: format ?? DEFAULT_FORMAT, is_complete: is_complete ?? false }
         : dropUndefined({ format, is_complete });
-      return [frameText(fold, "content", { content, ...about }, envelope)];
+      return [fold.write("content", { content, ...about }, envelope)];
     },
     {
       lostFields: ["id", "channel"],
@@ -231,16 +218,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
       isLost: isJudgement,
     },
   ),
-  reasoning_chunk: carried(
-    "thinking",
-    // Sent by the queue of thoughts.
-    () => NO_FRAMES,
-    {
-      lostFields: ["id", "channel"],
-      note: `with a \`stage\` in an agent's run; ${ONE_THOUGHT}`,
-      isLost: isJudgement,
-    },
-  ),
+  reasoning_chunk: thoughtRow("thinking", ["id", "channel"], "with a `stage` in an agent's run; "),
   reasoning_end: omitted("003 does not mark the end of reasoning"),
   tool_call: carried(
     "tool_call_start",
@@ -257,46 +235,38 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   ),
   tool_start: carried(
     "tool_call_start",
-    (fold, event, record) => [startCall(fold, trackCall(fold.calls, event, record.envelope, "start"), record.envelope)],
+    (fold, event, { envelope }) => [fold.startCall(trackCall(fold.calls, event, envelope, "start"), envelope)],
     { lostFields: ["executor", "expires_at"] },
   ),
   tool_progress: carried(
     "tool_call_progress",
-    (fold, event, record) => {
-      const { progress, message } = event;
-      return [
-        frameText(
-          fold,
-          "tool_call_progress",
-          { tool_id: trackCall(fold.calls, event, record.envelope, "running").id, progress, message: message ?? "" },
-          record.envelope,
-        ),
-      ];
+    (fold, event, { envelope }) => {
+      const { progress, message = "" } = event;
+      const { id: tool_id } = trackCall(fold.calls, event, envelope, "running");
+      return [fold.write("tool_call_progress", { tool_id, progress, message }, envelope)];
     },
-    {
-      note: "the tool name is taken from its start; `message` is empty if there is none",
-    },
+    { note: "the tool name is taken from its start; `message` is empty if there is none" },
   ),
   tool_end: carried(
     "tool_call_end",
     (fold, event, record) => {
       const call = trackCall(fold.calls, event, record.envelope, "end");
-      const opening = call.shown ? [] : [startCall(fold, call, {})];
+      const opening = call.shown ? [] : [fold.startCall(call, {})];
       const data = event.is_error
         ? dropUndefined({
             tool_id: call.id,
             status: "failed",
             result: event.output === undefined ? undefined : outputObject(event.output),
-            error: describeFailure(fold, event),
+            error: describeFailure(fold.language, event),
           })
         : dropUndefined({ tool_id: call.id, status: "success", result: resultObject(event) });
       fold.hasResults = true;
       const measured = fold.isAgentRun ? Math.max(0, fold.ts - (call.startedAt ?? fold.ts)) : undefined;
       const more = dropUndefined({ duration_ms: event.duration_ms ?? measured });
-      return [...opening, frameText(fold, "tool_call_end", data, record.envelope, more)];
+      return [...opening, fold.write("tool_call_end", data, record.envelope, more)];
     },
     {
-      lostFields: ["summary"],
+      lostFields: ["summary", "actor"],
       note: "`result` holds the data if there is any, otherwise the text; a failed tool always has a code, and its message is in the language of the conversation, the original in `detail`; in an agent's run always with `duration_ms`",
     },
   ),
@@ -315,16 +285,14 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     const { data_type, data, metadata } = event;
     // Wrap application data that looks like a wrapped event, so that it is not mistaken for one.
     if (data_type === "custom" && hasLoomKey(data)) return asCustomData(fold, event, record);
-    return [frameText(fold, "data", dropUndefined({ data_type, data, metadata }), record.envelope)];
+    return [fold.write("data", dropUndefined({ data_type, data, metadata }), record.envelope)];
   }),
   image: converted(
     "data",
     (fold, { url, media_type, alt }, { envelope }) => [
-      frameText(fold, "data", { data_type: "image", data: dropUndefined({ url, media_type, alt }) }, envelope),
+      fold.write("data", { data_type: "image", data: dropUndefined({ url, media_type, alt }) }, envelope),
     ],
-    {
-      note: "with data_type `image`",
-    },
+    { note: "with data_type `image`" },
   ),
   ...sameRow(["tool_approval", "todo_list", "todo_update", "custom"], converted("data", asCustomData, CUSTOM_DATA)),
   error: carried(
@@ -337,14 +305,8 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
         fold.attempt = event.attempt;
         fold.isAnswerOpen = false;
       }
-      return [
-        frameText(
-          fold,
-          "error",
-          dropUndefined({ error_type: errorTypeOf(event), message, details, recoverable, code, stage }),
-          envelope,
-        ),
-      ];
+      const data = dropUndefined({ error_type: errorTypeOf(event), message, details, recoverable, code, stage });
+      return [fold.write("error", data, envelope)];
     },
     {
       lostFields: ["call_id"],
@@ -356,25 +318,10 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   }),
   ...sameRow(SESSION_EVENTS, omitted("003 has no frame for it")),
   llm_content: omitted("only the owner may read it"),
-  foreign: converted(
-    "original frame",
-    (fold, { dialect, frame }) => {
-      if (dialect !== "engine" || !isJsonObject(frame)) return [];
-      const metadata = isJsonObject(frame["metadata"]) ? frame["metadata"] : {};
-      const stamped = {
-        ...metadata,
-        request_id: fold.requestId,
-        timestamp: timestampOf(fold),
-        sequence: fold.sequence++,
-        ...(fold.attempt > 1 ? { attempt: fold.attempt } : {}),
-      };
-      return [JSON.stringify({ ...frame, metadata: stamped })];
-    },
-    {
-      note: "only frames that came from this dialect",
-      isLost: ({ dialect }) => dialect !== "engine",
-    },
-  ),
+  foreign: ownFrames("engine", (fold, frame) => {
+    const metadata = isJsonObject(frame["metadata"]) ? frame["metadata"] : {};
+    return [JSON.stringify({ ...frame, metadata: { ...metadata, ...fold.createMetadata() } })];
+  }),
   ...sameRow(["node_enter", "node_exit"], omitted("003 has no node runs")),
   ...sameRow(STATE_EVENTS, omitted("003 does not carry graph state")),
   tot_expand: omitted("003 has no trees of thoughts; the text is sent as `thinking`"),

@@ -2,7 +2,7 @@
  * Converts the legacy types of 003 §6 to current ones. Legacy senders put the payload in `data` or next to `type`,
  * under various names; the result uses the current names.
  */
-import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import { isJsonObject, type Json, type JsonObject, parseJson, toJsonObject } from "../../protocol/json.ts";
 import type { EngineFrameType } from "./frames.ts";
 
 /** A message with a type that 003 §6 replaces. Its payload is in `data` or next to `type`. */
@@ -64,11 +64,7 @@ function objectOrNull(value: Json | undefined): JsonObject | null {
 
 /** Some legacy senders encode the arguments as a JSON string. */
 function object(value: Json | undefined): JsonObject {
-  try {
-    return toJsonObject(typeof value === "string" ? JSON.parse(value) : value);
-  } catch {
-    return {};
-  }
+  return toJsonObject(typeof value === "string" ? parseJson(value) : value);
 }
 
 /** Types whose payload may be a bare text in `data`. */

@@ -4,6 +4,7 @@
  */
 import type { AnyEvent, EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import { EVENTS, type SpecifiedType } from "../../protocol/events/index.ts";
+import { runKey } from "../../protocol/match-run.ts";
 import { isSpecified } from "../../protocol/record.ts";
 import { fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
 import { ClosingReplyWriter } from "../closing-reply-writer.ts";
@@ -93,8 +94,8 @@ type TaskQueues = Map<string, Map<string, ThoughtQueue>>;
  */
 function addToTasks(runs: TaskQueues, record: StampedRecord, frame: string): readonly string[] {
   const { envelope, event } = record;
-  const { session_id, run_id = "", node_id } = envelope;
-  const run = `${session_id.length}:${session_id}${run_id}`;
+  const { session_id, run_id, node_id } = envelope;
+  const run = runKey(session_id, run_id);
   if (node_id !== undefined && (event.type === "message_chunk" || event.type === "reasoning_chunk")) {
     const { content, id: name = "" } = event as EventOf<"message_chunk"> | EventOf<"reasoning_chunk">;
     const queue = findQueue(runs, run, name);

@@ -4,7 +4,7 @@
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { Envelope } from "../../protocol/index.ts";
-import type { Json, JsonObject } from "../../protocol/json.ts";
+import { type Json, type JsonObject, keepFields } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
 import { createDoneDecoder, DONE } from "../client-decoder.ts";
@@ -106,10 +106,8 @@ function createLumineDecoder(): Decoder {
     const frame: { [name: string]: Json } = { ...raw };
     for (const name of missing) frame[name] = FILLERS[name] ?? null;
     if (!checkFrame(form, frame, issues)) return [];
-    const ids: { [name: string]: Json } = {};
-    for (const name of ["id", "conversation_id"]) if (raw[name] !== undefined) ids[name] = raw[name];
-    const extra = { ...ids, ...collectExtra(raw, form.fields, "type") };
-    return toRecords(frame as unknown as LumineFrame, extra, issues);
+    const ids = keepFields(raw, (name) => name === "id" || name === "conversation_id");
+    return toRecords(frame as unknown as LumineFrame, { ...ids, ...collectExtra(raw, form.fields, "type") }, issues);
   }
 
   function toRecords(frame: AnyLumineFrame, extra: JsonObject, issues: Issue[]): EventRecord[] {

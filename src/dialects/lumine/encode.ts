@@ -2,23 +2,14 @@
  * Encodes records as frames of 004: all twelve base fields on every frame, and `[DONE]` last and exactly once. IDs are
  * derived from the session, the record and the frame's position in it.
  */
-import {
-  type EventOf,
-  type EventType,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  type StampedRecord,
-} from "../../protocol/index.ts";
-import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { endsRun, isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
-import { deriveId } from "../derive-id.ts";
-import { ONE_THOUGHT, isJudgement, REASONING_ROW } from "../client-rows.ts";
+import type { EventOf, EventType, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import { isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
+import { isJudgement, ONE_THOUGHT, thoughtRow } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { carried, converted, type LedgerTable, listLostRunFields, omitted, sameRow } from "../ledger.ts";
+import { carried, converted, type LedgerTable, listLost, omitted, ownFrames, sameRow } from "../ledger.ts";
 import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS } from "../event-groups.ts";
 import { trackCall, type TrackedCall, TrackedCalls } from "../call-tracker.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
@@ -36,7 +27,6 @@ import {
   writeCode,
 } from "./error-texts.ts";
 import type { LumineFrameType } from "./frames.ts";
-import { imageOf } from "./image-of.ts";
 import { writeMarkdownTable } from "./write-markdown-table.ts";
 
 class LumineFold {
@@ -64,122 +54,93 @@ class LumineFold {
     this.sessionId = envelope.session_id;
     this.conversationId = deriveId(envelope.session_id, "conversation");
   }
-}
 
-/** Maximum number of records outside a request that wait for the next one; beyond it the oldest is dropped. */
-const MAX_HELD = 1000;
-/** Maximum number of sessions with an active request, and of active requests per session. */
-const MAX_LIVE_SESSIONS = 1000;
-const MAX_LIVE_REQUESTS = 1000;
+  /** The first session_id frame of a session has no conversation ID. */
+  open(envelope: StampedEnvelope): readonly string[] {
+    this.opened = true;
+    const first = envelope.event_id <= 1;
+    const ids = { id: this.sessionId, ...(first ? { conversation_id: null } : {}) };
+    return [this.write(envelope, "session_id", ids)];
+  }
 
-/** State of an encoder that belongs to no single request. */
-interface LumineShared {
-  /** Records outside a request that wait for the next one. */
-  held: StampedRecord[];
-  /** Active requests by session. While there is one, records of the session are not held. */
-  readonly live: Map<string, Set<string>>;
-}
+  /** Writes a frame: the base fields with their nulls, then the fields of the type. */
+  write(envelope: StampedEnvelope, type: LumineFrameType, fields: JsonObject, index = 0): string {
+    const extra = extraOf(envelope, "lumine");
+    this.lastWasError = type === "error";
+    const frame: { [name: string]: Json } = {
+      type,
+      id: deriveId(this.sessionId, envelope.event_id, index),
+      role: "assistant",
+      session_id: this.sessionId,
+      conversation_id: this.conversationId,
+      tool_use_id: null,
+      content: null,
+      toolName: null,
+      args: null,
+      result: null,
+      status: null,
+      error: null,
+      ...fields,
+    };
+    if (extra === undefined) return JSON.stringify(frame);
+    const { id, conversation_id, ...more } = extra;
+    if (id !== undefined) frame["id"] = id;
+    if (conversation_id !== undefined) frame["conversation_id"] = conversation_id;
+    if (typeof conversation_id === "string") this.conversationId = conversation_id;
+    return JSON.stringify(mergeExtra(frame, more));
+  }
 
-export function createLumineEncoder({ follow = false }: EncoderOptions = {}, saved?: unknown): Encoder {
-  const state = (saved ?? createFoldState({ held: [], live: new Map() })) as FoldState<LumineFold, LumineShared>;
-  const { shared } = state;
-  const encodeRunless = (record: StampedRecord) => {
-    const row = LUMINE_TABLE[record.event.type as "todo_update"];
-    return row.encode?.(new LumineFold(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
-  };
-  const live = new BoundedMap(MAX_LIVE_SESSIONS, undefined, shared.live);
-  const release = (session: string): readonly string[] => {
-    if (shared.held.length === 0) return NO_FRAMES;
-    const waiting = shared.held.filter((record) => record.envelope.session_id === session);
-    shared.held = shared.held.filter((record) => record.envelope.session_id !== session);
-    return waiting.flatMap(encodeRunless);
-  };
-  const hooks: FoldHooks<LumineFold> = {
-    table: LUMINE_TABLE,
-    held: () => shared.held.length,
-    create(record) {
-      const { session_id, run_id = "" } = record.envelope;
-      const going = live.getOrCreate(session_id, () => new Set());
-      if (going.size < MAX_LIVE_REQUESTS) going.add(run_id);
-      return new LumineFold(record);
-    },
-    before(fold, record) {
-      const { envelope, event } = record;
-      const { session_id, run_id = "" } = envelope;
-      const thinking = addToThoughts(fold.thoughts, record);
-      if (endsRun(event) && live.get(session_id)?.delete(run_id) === true && live.get(session_id)?.size === 0)
-        live.delete(session_id);
-      const isOpen = fold.opened || event.type === "run_start";
-      const opening = isOpen ? NO_FRAMES : [...open(fold, envelope), ...release(session_id)];
-      return thinking.length === 0 ? opening : [...opening, ...writeThinking(fold, thinking, envelope)];
-    },
-    after: (_fold, { envelope, event }) => (event.type === "run_start" ? release(envelope.session_id) : NO_FRAMES),
-    encodeRunless(record) {
-      if (follow || live.get(record.envelope.session_id) !== undefined) return encodeRunless(record);
-      if (LUMINE_TABLE[record.event.type as EventType].support === "omitted") return NO_FRAMES;
-      shared.held.push(record);
-      if (shared.held.length > MAX_HELD) shared.held.shift();
-      return NO_FRAMES;
-    },
-  };
-  return createFoldEncoder(hooks, state);
-}
+  /** Sends a frame after the current message and the reasoning. */
+  send(envelope: StampedEnvelope, type: LumineFrameType, fields: JsonObject): readonly string[] {
+    return [...this.settle(envelope), this.write(envelope, type, fields)];
+  }
 
-/** The first session_id frame of a session has no conversation ID. */
-function open(fold: LumineFold, envelope: StampedEnvelope): readonly string[] {
-  fold.opened = true;
-  const first = envelope.event_id <= 1;
-  return [
-    frameText(fold, envelope, "session_id", {
-      id: fold.sessionId,
-      ...(first ? { conversation_id: null } : {}),
-    }),
-  ];
-}
+  /** Ends the current message, and the reasoning. */
+  settle(envelope: StampedEnvelope): readonly string[] {
+    this.messageId = undefined;
+    return this.endThinking(envelope);
+  }
 
-/** Creates a frame: the base fields with their nulls, then the fields of the type. */
-function frameText(
-  fold: LumineFold,
-  envelope: StampedEnvelope,
-  type: LumineFrameType,
-  fields: JsonObject,
-  index = 0,
-): string {
-  const extra = extraOf(envelope, "lumine");
-  fold.lastWasError = type === "error";
-  const frame: { [name: string]: Json } = {
-    type,
-    id: deriveId(fold.sessionId, envelope.event_id, index),
-    role: "assistant",
-    session_id: fold.sessionId,
-    conversation_id: fold.conversationId,
-    tool_use_id: null,
-    content: null,
-    toolName: null,
-    args: null,
-    result: null,
-    status: null,
-    error: null,
-    ...fields,
-  };
-  if (extra === undefined) return JSON.stringify(frame);
-  const { id, conversation_id, ...more } = extra;
-  if (id !== undefined) frame["id"] = id;
-  if (conversation_id !== undefined) frame["conversation_id"] = conversation_id;
-  if (typeof conversation_id === "string") fold.conversationId = conversation_id;
-  return JSON.stringify(mergeExtra(frame, more));
-}
+  private endThinking(envelope: StampedEnvelope): readonly string[] {
+    if (!this.thinking) return NO_FRAMES;
+    this.thinking = false;
+    return [this.write(without(envelope), "reasoning", { content: "", status: "done" }, 9)];
+  }
 
-/** Ends the current message, and the reasoning unless `keepsThinking` is set. */
-function settle(fold: LumineFold, envelope: StampedEnvelope, keepsThinking = false): string[] {
-  fold.messageId = undefined;
-  return keepsThinking ? [] : endThinking(fold, envelope);
-}
+  writeThinking(pieces: readonly ThoughtPiece[], envelope: StampedEnvelope): readonly string[] {
+    this.messageId = undefined;
+    this.thinking = true;
+    return pieces.map(({ content, isFirst, isLive }, index) => {
+      const isOwn = isLive && index === 0;
+      const data = { content: isFirst ? BLANK_LINE + content : content, status: "thinking" };
+      return this.write(isOwn ? envelope : without(envelope), "reasoning", data, isOwn ? 0 : WAITED + index);
+    });
+  }
 
-function endThinking(fold: LumineFold, envelope: StampedEnvelope): string[] {
-  if (!fold.thinking) return [];
-  fold.thinking = false;
-  return [frameText(fold, without(envelope), "reasoning", { content: "", status: "done" }, 9)];
+  sendText(envelope: StampedEnvelope, content: string): readonly string[] {
+    const opening = this.endThinking(envelope);
+    this.messageId ??= deriveId(this.sessionId, envelope.event_id, "message");
+    this.hasText ||= content !== "";
+    const id = this.messageId;
+    // Text that equals the end marker would end the stream, so it is split into two chunks.
+    const pieces = content === DONE ? [DONE.slice(0, 3), DONE.slice(3)] : [content];
+    return [...opening, ...pieces.map((piece) => this.write(envelope, "chunk", { id, content: piece }))];
+  }
+
+  finish(envelope: StampedEnvelope): readonly string[] {
+    return this.send(envelope, "chunk", { content: DONE, id: deriveId(this.sessionId, envelope.event_id, "done") });
+  }
+
+  useTool(call: TrackedCall, envelope: StampedEnvelope, status: string, index = 0, code?: Json): string {
+    call.shown = status === "running";
+    call.wasAsked = true;
+    const { id: tool_use_id, name: toolName, arguments: args } = call;
+    return this.write(envelope, "tool_use", { tool_use_id, toolName, args, status, ...dropUndefined({ code }) }, index);
+  }
+
+  showImage({ url, media_type, alt }: EventOf<"image">, envelope: StampedEnvelope): readonly string[] {
+    return this.send(envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null });
+  }
 }
 
 /** Removes the extra fields of the original frame, for frames that the encoder adds. */
@@ -190,68 +151,50 @@ function without({ session_id, event_id }: StampedEnvelope): StampedEnvelope {
 /** Index of the first frame whose thinking has waited: what comes before it belongs to the record itself. */
 const WAITED = 100;
 
-function writeThinking(
-  fold: LumineFold,
-  pieces: readonly ThoughtPiece[],
-  envelope: StampedEnvelope,
-): readonly string[] {
-  settle(fold, envelope, true);
-  fold.thinking = true;
-  return pieces.map(({ content, isFirst, isLive }, index) => {
-    const isOwn = isLive && index === 0;
-    const data = { content: isFirst ? BLANK_LINE + content : content, status: "thinking" };
-    return frameText(fold, isOwn ? envelope : without(envelope), "reasoning", data, isOwn ? 0 : WAITED + index);
-  });
+/** Maximum number of records outside a request that wait for the next one; beyond it the oldest is dropped. */
+const MAX_HELD = 1000;
+
+/** State of an encoder that belongs to no single request. */
+interface LumineShared {
+  /** Records outside a request that wait for the next one. */
+  held: StampedRecord[];
 }
 
-function chunks(fold: LumineFold, envelope: StampedEnvelope, content: string): readonly string[] {
-  const opening = endThinking(fold, envelope);
-  fold.messageId ??= deriveId(fold.sessionId, envelope.event_id, "message");
-  fold.hasText ||= content !== "";
-  const id = fold.messageId;
-  // Text that equals the end marker would end the stream, so it is split into two chunks.
-  const pieces = content === DONE ? [DONE.slice(0, 3), DONE.slice(3)] : [content];
-  return [...opening, ...pieces.map((piece) => frameText(fold, envelope, "chunk", { id, content: piece }))];
-}
-
-function finish(fold: LumineFold, envelope: StampedEnvelope): string[] {
-  return [
-    ...settle(fold, envelope),
-    frameText(fold, envelope, "chunk", {
-      content: DONE,
-      id: deriveId(fold.sessionId, envelope.event_id, "done"),
-    }),
-  ];
-}
-
-function useTool(
-  fold: LumineFold,
-  call: TrackedCall,
-  envelope: StampedEnvelope,
-  status: string,
-  index = 0,
-  code?: Json,
-): string {
-  call.shown = status === "running";
-  call.wasAsked = true;
-  return frameText(
-    fold,
-    envelope,
-    "tool_use",
-    { tool_use_id: call.id, toolName: call.name, args: call.arguments, status, ...dropUndefined({ code }) },
-    index,
-  );
-}
-
-function showImage(
-  fold: LumineFold,
-  { url, media_type, alt }: EventOf<"image">,
-  envelope: StampedEnvelope,
-): readonly string[] {
-  return [
-    ...settle(fold, envelope),
-    frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
-  ];
+export function createLumineEncoder({ follow = false }: EncoderOptions = {}, saved?: unknown): Encoder {
+  const state = (saved ?? createFoldState({ held: [] })) as FoldState<LumineFold, LumineShared>;
+  const { shared } = state;
+  const encodeRunless = (record: StampedRecord) => {
+    const row = LUMINE_TABLE[record.event.type as "todo_update"];
+    return row.encode?.(new LumineFold(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
+  };
+  const release = (session: string): readonly string[] => {
+    if (shared.held.length === 0) return NO_FRAMES;
+    const waiting = shared.held.filter((record) => record.envelope.session_id === session);
+    shared.held = shared.held.filter((record) => record.envelope.session_id !== session);
+    return waiting.flatMap(encodeRunless);
+  };
+  const hooks: FoldHooks<LumineFold> = {
+    table: LUMINE_TABLE,
+    methods: LumineFold.prototype,
+    held: () => shared.held.length,
+    create: (record) => new LumineFold(record),
+    before(fold, record) {
+      const { envelope, event } = record;
+      const thinking = addToThoughts(fold.thoughts, record);
+      const isOpen = fold.opened || event.type === "run_start";
+      const opening = isOpen ? NO_FRAMES : [...fold.open(envelope), ...release(envelope.session_id)];
+      return thinking.length === 0 ? opening : [...opening, ...fold.writeThinking(thinking, envelope)];
+    },
+    after: (_fold, { envelope, event }) => (event.type === "run_start" ? release(envelope.session_id) : NO_FRAMES),
+    encodeRunless(record, isLive) {
+      if (follow || isLive) return encodeRunless(record);
+      if (LUMINE_TABLE[record.event.type as EventType].support === "omitted") return NO_FRAMES;
+      shared.held.push(record);
+      if (shared.held.length > MAX_HELD) shared.held.shift();
+      return NO_FRAMES;
+    },
+  };
+  return createFoldEncoder(hooks, state);
 }
 
 export const LUMINE_TABLE: LedgerTable<LumineFold> = {
@@ -259,24 +202,23 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     "session_id",
     (fold, { message = "" }, { envelope }) => {
       fold.language = detectLanguage(message);
-      return open(fold, envelope);
+      return fold.open(envelope);
     },
-    { lostFields: listLostRunFields() },
+    { lostFields: listLost("run_start") },
   ),
   run_end: carried(
     "chunk [DONE]",
     (fold, event, { envelope }) => {
       if (event.status === "completed") return [];
-      const opening = settle(fold, envelope);
+      const opening = fold.settle(envelope);
       // The frame before [DONE] says that the run did not complete, and why.
       const isSaid = event.status === "error" && fold.errorShown && fold.lastWasError && opening.length === 0;
-      const failure = (): string =>
-        frameText(fold, without(envelope), "error", describeEnd(fold.language, event, fold.toolFailure), 1);
-      const banner = isSaid ? [] : [failure()];
-      return [...opening, ...banner, ...finish(fold, envelope)];
+      const about = describeEnd(fold.language, event, fold.toolFailure);
+      const banner = isSaid ? [] : [fold.write(without(envelope), "error", about, 1)];
+      return [...opening, ...banner, ...fold.finish(envelope)];
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply", "reason", "code"],
+      lostFields: listLost("run_end", "status"),
       note: "if the run did not complete, an `error` with a code comes directly before [DONE]",
     },
   ),
@@ -284,8 +226,8 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     "chunk [DONE]",
     (fold, { reply }, { envelope }) => {
       const missing = findUnsentText(fold.answered, envelope.node_id, reply);
-      const text = missing === "" && !fold.lastWasError ? [] : chunks(fold, without(envelope), missing);
-      return [...text, ...finish(fold, envelope)];
+      const text = missing === "" && !fold.lastWasError ? [] : fold.sendText(without(envelope), missing);
+      return [...text, ...fold.finish(envelope)];
     },
     {
       note: "the reply is the text of all chunks; the part that was not streamed is sent first as one chunk, also if it is empty and an `error` came last",
@@ -296,26 +238,21 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     (fold, { content, channel }, { envelope }) => {
       if (isThinkingChannel(channel)) return NO_FRAMES;
       if (channel !== "break") addAnswerText(fold.answered, envelope.node_id, content);
-      return chunks(fold, envelope, content);
+      return fold.sendText(envelope, content);
     },
     {
-      lostFields: ["id", "channel", "format", "is_complete"],
+      lostFields: listLost("message_chunk", "content"),
       note: `sent as \`reasoning\` on the channel \`thought\`, and not on \`judgement\`; ${ONE_THOUGHT}; the text \`[DONE]\` is split into two chunks`,
       isLost: isJudgement,
     },
   ),
-  reasoning_chunk: carried(
-    "reasoning",
-    // Sent by the queue of thoughts.
-    () => NO_FRAMES,
-    { ...REASONING_ROW, note: ONE_THOUGHT },
-  ),
+  reasoning_chunk: thoughtRow("reasoning", listLost("reasoning_chunk", "content")),
   reasoning_end: carried(
     "reasoning",
     (fold, _event, { envelope }) => {
       if (!fold.thinking || !isLiveThought(fold.thoughts, envelope.node_id)) return [];
       fold.thinking = false;
-      return [...settle(fold, envelope), frameText(fold, envelope, "reasoning", { content: "", status: "done" })];
+      return fold.send(envelope, "reasoning", { content: "", status: "done" });
     },
     { lostFields: ["id", "duration_ms"], note: "with status `done`; added if the reasoning was not ended" },
   ),
@@ -325,13 +262,16 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       trackCall(fold.calls, event, envelope, "call").arguments = event.arguments;
       return [];
     },
-    { lostFields: ["description", "index", "raw_arguments", "server"], note: "sent when it starts or needs approval" },
+    {
+      lostFields: listLost("tool_call", "call_id", "name", "arguments"),
+      note: "sent when it starts or needs approval",
+    },
   ),
   tool_start: carried(
     "tool_use",
     (fold, event, { envelope }) => [
-      ...settle(fold, envelope),
-      useTool(fold, trackCall(fold.calls, event, envelope, "start"), envelope, "running"),
+      ...fold.settle(envelope),
+      fold.useTool(trackCall(fold.calls, event, envelope, "start"), envelope, "running"),
     ],
     { lostFields: ["executor", "expires_at"] },
   ),
@@ -340,7 +280,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "before");
       call.arguments = event.arguments;
-      return [...settle(fold, envelope), useTool(fold, call, envelope, "awaiting_approval")];
+      return [...fold.settle(envelope), fold.useTool(call, envelope, "awaiting_approval")];
     },
     { lostFields: ["expires_at", "preview", "server"], note: "with status `awaiting_approval`" },
   ),
@@ -362,25 +302,20 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       // Our decoder does not read it as the start of the tool.
       const refusal = call.wasAsked === true ? writeCode(error_code) : undefined;
       const opening = [
-        ...settle(fold, envelope),
-        ...(call.shown ? [] : [useTool(fold, call, without(envelope), "running", 1, refusal)]),
+        ...fold.settle(envelope),
+        ...(call.shown ? [] : [fold.useTool(call, without(envelope), "running", 1, refusal)]),
       ];
+      const about = { message: result, lead: TOOL_LEAD, ...dropUndefined({ code: error_code }) };
       const own = is_error
         ? {
             status: "error",
-            ...describeErrorFor(fold.language, {
-              message: result,
-              lead: TOOL_LEAD,
-              ...dropUndefined({ code: error_code }),
-            }),
+            ...describeErrorFor(fold.language, about),
             result: output ?? null,
             ...dropUndefined({ code: writeCode(error_code) }),
           }
         : { status: "completed", result: wholeResultObject(event) };
-      return [
-        ...opening,
-        frameText(fold, envelope, "tool_result", { tool_use_id: call.id, toolName: call.name, ...own }),
-      ];
+      const { id: tool_use_id, name: toolName } = call;
+      return [...opening, fold.write(envelope, "tool_result", { tool_use_id, toolName, ...own })];
     },
     {
       lostFields: ["duration_ms", "actor", "summary"],
@@ -389,27 +324,22 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   ),
   todo_list: carried(
     "todo_list",
-    (fold, { list_id, title = "", items }, { envelope }) => [
-      ...settle(fold, envelope),
-      frameText(fold, envelope, "todo_list", { list_id, title: titleOf(title, fold.language), items }),
-    ],
-    {
-      note: "an untitled list gets a title in the language of the conversation",
-    },
+    (fold, { list_id, title = "", items }, { envelope }) =>
+      fold.send(envelope, "todo_list", { list_id, title: titleOf(title, fold.language), items }),
+    { note: "an untitled list gets a title in the language of the conversation" },
   ),
-  todo_update: carried("todo_update", (fold, { list_id, item_id, completed, text }, { envelope }) => [
-    ...settle(fold, envelope),
-    frameText(fold, envelope, "todo_update", { list_id, item_id, completed: completed ?? null, text: text ?? null }),
-  ]),
-  image: carried("image", (fold, event, { envelope }) => showImage(fold, event, envelope)),
+  todo_update: carried("todo_update", (fold, { list_id, item_id, completed = null, text = null }, { envelope }) =>
+    fold.send(envelope, "todo_update", { list_id, item_id, completed, text }),
+  ),
+  image: carried("image", (fold, event, { envelope }) => fold.showImage(event, envelope)),
   data: converted(
     "chunk, image",
     (fold, event, { envelope }) => {
       const image = imageOf(event);
-      if (image !== undefined) return showImage(fold, image, envelope);
+      if (image !== undefined) return fold.showImage(image, envelope);
       const table = writeMarkdownTable(event);
       if (table === undefined) return [];
-      return chunks(fold, envelope, fold.hasText ? `\n\n${table}` : table);
+      return fold.sendText(envelope, fold.hasText ? `\n\n${table}` : table);
     },
     {
       note: "a table or chart is sent as a Markdown table in a `chunk`, an image with a `url` as `image`; 004 has no frame for other data",
@@ -425,25 +355,17 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
         return [];
       }
       if (!isNextAttempt(event)) fold.errorShown = true;
-      return [...settle(fold, envelope), frameText(fold, envelope, "error", describeError(fold.language, event))];
+      return fold.send(envelope, "error", describeError(fold.language, event));
     },
     {
-      lostFields: ["stage", "error_type", "recoverable", "call_id", "details"],
+      lostFields: listLost("error", "message", "code", "attempt"),
       note: "in the language of the conversation, with the original message in `detail`; the failure of a tool is only in its `tool_result`; after an error with an `attempt`, a new message starts",
       isLost: isToolFailure,
     },
   ),
   ...sameRow(SESSION_EVENTS, omitted("004 has no frame for it")),
   llm_content: omitted("only the owner may read it"),
-  foreign: converted(
-    "original frame",
-    (fold, { dialect, frame }, { envelope }) =>
-      dialect === "lumine" && isJsonObject(frame) ? [...settle(fold, envelope), JSON.stringify(frame)] : [],
-    {
-      note: "only frames that came from this dialect",
-      isLost: ({ dialect }) => dialect !== "lumine",
-    },
-  ),
+  foreign: ownFrames("lumine", (fold, frame, { envelope }) => [...fold.settle(envelope), JSON.stringify(frame)]),
   custom: omitted("004 has no frame for application data"),
   tool_call_chunk: omitted("004 sends the complete arguments when the tool starts"),
   tool_output: omitted("004 has no frame for tool output"),
@@ -459,3 +381,37 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   compression_applied: omitted("004 has no frame for compression"),
   ...sameRow(["llm_start", "llm_end"], omitted("004 does not show model calls")),
 };
+
+/** Returns an image event for data that 004 can show: an image with a URL. */
+export function imageOf({ data_type, data }: EventOf<"data">): EventOf<"image"> | undefined {
+  const { url, media_type, mediaType, alt } = data;
+  if (data_type !== "image" || typeof url !== "string") return undefined;
+  const media = media_type ?? mediaType;
+  return {
+    type: "image",
+    url,
+    ...(typeof media === "string" ? { media_type: media } : {}),
+    ...(typeof alt === "string" ? { alt } : {}),
+  };
+}
+
+/**
+ * Derives an ID from its parts: the same parts give the same ID in every process and every replay. IDs have the format
+ * of a UUID version 8 and are not secret.
+ */
+function deriveId(...parts: readonly (string | number)[]): string {
+  const text = parts.join("\u0000");
+  let hex = "";
+  for (const seed of [0x811c9dc5, 0x9e3779b9, 0x85ebca6b, 0xc2b2ae35])
+    hex += hash(text, seed).toString(16).padStart(8, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** 32-bit FNV-1a over UTF-16 code units, with a final mix so that similar texts get different hashes. */
+function hash(text: string, seed: number): number {
+  let h = seed;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
+  h = Math.imul(h ^ (h >>> 16), 0x7feb352d);
+  h = Math.imul(h ^ (h >>> 15), 0x846ca68b);
+  return (h ^ (h >>> 16)) >>> 0;
+}

@@ -1,7 +1,7 @@
 /** Decodes chunks of the Chat Completions API, one message at a time. Servers differ in many details; it accepts them. */
 import { findLoomEventFault } from "../../protocol/events.generated.ts";
 import type { Envelope } from "../../protocol/index.ts";
-import { type Json, type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
+import { type Json, type JsonObject, keepFields, toJsonObject, toJsonObjects } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
 import { createDoneDecoder, createRunEnd, createRunStart, createUsage, DONE, toRecords } from "../client-decoder.ts";
@@ -31,9 +31,6 @@ const READ: ReadonlySet<string> = new Set([
   "reasoning",
   "reasoning_content",
 ]);
-
-/** What `loom` of this package says about a chunk, and not about the run. */
-const MARKS: ReadonlySet<string> = new Set(["superseded", "repeated", "separator"]);
 
 export const OPENAI_CHAT_DECODING: Decoding = {
   createDecoder: createOpenaiChatDecoder,
@@ -141,9 +138,8 @@ function createOpenaiChatDecoder(): Decoder {
     if (!isOwn && typeof reasoning === "string" && reasoning !== "")
       events.push({ type: "reasoning_chunk", content: reasoning });
     events.push(...say(delta["content"]), ...say(delta["refusal"]));
-    const pieces = Array.isArray(delta["tool_calls"]) ? (delta["tool_calls"] as readonly Json[]) : [];
-    for (const piece of pieces) {
-      const read = readCall(toJsonObject(piece), issues);
+    for (const piece of toJsonObjects(delta["tool_calls"])) {
+      const read = readCall(piece, issues);
       // The event is in `loom`.
       if (!isOwn) events.push(...read);
     }
@@ -188,26 +184,31 @@ function createOpenaiChatDecoder(): Decoder {
 
   function readLoom(loom: JsonObject): readonly AnyEvent[] {
     const event = loom as unknown as AnyEvent;
-    if (typeof loom["type"] === "string" && MARKS.has(loom["type"])) return [];
-    if (loom["type"] === "waiting") {
-      isPaused = true;
-      return [];
+    switch (loom["type"]) {
+      // About a chunk, and not about the run.
+      case "superseded":
+      case "repeated":
+      case "separator":
+        return [];
+      case "waiting":
+        isPaused = true;
+        return [];
+      case "reply":
+        given = readText(loom["reply"]) ?? "";
+        return [];
+      default:
+        if (typeof event.type !== "string" || findLoomEventFault(event) !== undefined)
+          return [keep({ object: CHUNK, choices: [], loom })];
+        hasUsage ||= event.type === "usage";
+        return [event];
     }
-    if (loom["type"] === "reply") {
-      given = readText(loom["reply"]) ?? "";
-      return [];
-    }
-    if (typeof loom["type"] !== "string" || findLoomEventFault(event) !== undefined)
-      return [keep({ object: CHUNK, choices: [], loom })];
-    hasUsage ||= event.type === "usage";
-    return [event];
   }
 
   function readEvents(frame: JsonObject, issues: Issue[]): readonly AnyEvent[] {
     const { choices, usage } = frame;
     const loom = toJsonObject(frame["loom"]);
     if (frame["error"] != null) return fail(toJsonObject(frame["error"]), loom, issues);
-    const list = (Array.isArray(choices) ? (choices as readonly Json[]) : []).map(toJsonObject);
+    const list = toJsonObjects(choices);
     const events = list.flatMap((choice) => readChoice(choice, typeof loom["type"] === "string", issues));
     if (Object.keys(loom).length > 0) events.push(...readLoom(loom));
     const isEnd = list.some(({ index, finish_reason }) => index === 0 && readText(finish_reason) !== undefined);
@@ -236,8 +237,7 @@ function createOpenaiChatDecoder(): Decoder {
     const events = form === undefined ? [keep(frame)] : readEvents(frame, issues);
     const extra = keepFields(frame, (name) => name !== "object" && form?.fields.has(name) === false);
     const at = envelope();
-    const first = Object.keys(extra).length === 0 ? at : withExtra(at, OPENAI_CHAT, extra);
-    return { records: [...records, ...toRecords(events, at, first)], issues };
+    return { records: [...records, ...toRecords(events, at, withExtra(at, OPENAI_CHAT, extra))], issues };
   });
 
   function readDone(issues: Issue[]): readonly EventRecord[] {
@@ -255,7 +255,7 @@ function createOpenaiChatDecoder(): Decoder {
 }
 
 function describeLate({ choices }: JsonObject): string {
-  const isEnd = Array.isArray(choices) && choices.some((choice) => toJsonObject(choice)["finish_reason"] != null);
+  const isEnd = toJsonObjects(choices).some(({ finish_reason }) => finish_reason != null);
   return isEnd
     ? "the message has two chunks with `finish_reason`; send it once, in the last chunk"
     : "content follows the end of its message; send `finish_reason` after the last content";
@@ -264,8 +264,7 @@ function describeLate({ choices }: JsonObject): string {
 /** True for a chunk of the message `messageId` without content: an empty choice, or only the usage. */
 function isEmpty({ id, choices, loom }: JsonObject, messageId: string | undefined): boolean {
   if (loom !== undefined || !Array.isArray(choices) || readText(id) !== messageId) return false;
-  return (choices as readonly Json[]).every((choice) => {
-    const { delta, finish_reason } = toJsonObject(choice);
+  return toJsonObjects(choices).every(({ delta, finish_reason }) => {
     const fields = Object.entries(toJsonObject(delta));
     return (
       finish_reason == null &&

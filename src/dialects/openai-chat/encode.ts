@@ -3,20 +3,20 @@
  * without content that has the event in the field `loom`. Such chunks have a choice, because many clients read
  * `choices[0]` of every chunk.
  */
-import type { AnyEvent, EventOf, EventType, Json, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
+import type { AnyEvent, EventOf, EventType, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import { endsRun, isThinkingChannel } from "../../protocol/record.ts";
 import { trackCall, TrackedCalls } from "../call-tracker.ts";
-import { isJudgement, isSilent, ONE_THOUGHT, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { addTokens, isJudgement, isSilent, ONE_THOUGHT, thoughtRow, type TokenSum } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import {
   carried,
   converted,
-  isNotReadBack,
   type LedgerRow,
   type LedgerTable,
-  listLostRunFields,
+  listLost,
+  notReadBack,
   omitted,
   sameRow,
 } from "../ledger.ts";
@@ -68,7 +68,7 @@ class SentCompletion {
   finishReason: string | undefined;
   /** The status with which the model's provider responded to the call that failed last. */
   providerStatus: Json | undefined;
-  usage: { prompt: number; completion: number; total: number } | undefined;
+  usage: TokenSum | undefined;
   /** True if the message has text of an attempt that was repeated. */
   isRepeated = false;
   readonly answered = new StreamedAnswer();
@@ -87,57 +87,86 @@ class SentCompletion {
     this.run = envelope.run_id ?? run_id ?? `chatcmpl_${event_id}`;
     this.created = Math.max(0, Math.floor(ts / 1000));
   }
+
+  /** Begins the message, unless it has begun. */
+  open(event: AnyEvent): readonly string[] {
+    if (this.isOpen || (this.after > 0 && isSilent(OPENAI_CHAT_TABLE, event))) return NO_FRAMES;
+    this.isOpen = true;
+    if (event.type === "run_start") this.model = (event as EventOf<"run_start">).agent ?? this.model;
+    const { run, after, created, model } = this;
+    const id = after === 0 ? run : `${run}${PART_MARK}${after}`;
+    this.head = JSON.stringify({ id, object: CHUNK, created, model }).slice(0, -1);
+    return [this.writeDelta('"role":"assistant","content":""')];
+  }
+
+  /** Ends the message of a run that waits for the client. The rest of the run is another message. */
+  pause(eventId: number): readonly string[] {
+    const frames = [...this.writeReasoning(flushThoughts(this.thoughts))];
+    this.thoughts.hasSent = false;
+    frames.push(...endMessage(this.waiting).map((call) => this.writeCall(call)));
+    frames.push(...this.finish("tool_calls", ',"loom":{"type":"waiting"}'));
+    this.after = eventId;
+    this.isOpen = false;
+    this.sentCalls = 0;
+    this.usage = undefined;
+    return frames;
+  }
+
+  /** Ends the message: with the reason, and the usage if it is known. */
+  finish(reason: string, more: string): readonly string[] {
+    const { head, usage } = this;
+    // `null` says that the usage follows.
+    const announced = usage === undefined ? "" : ',"usage":null';
+    const last = `${head},"choices":[{"index":0,"delta":{},"finish_reason":"${reason}"}]${announced}${more}}`;
+    return usage === undefined ? [last] : [last, `${head},"choices":[],"usage":${JSON.stringify(usage)}}`];
+  }
+
+  /** Written by hand: it is the chunk of each token. `delta` has the fields of the delta as JSON. */
+  writeDelta(delta: string, more = ""): string {
+    return `${this.head},"choices":[{"index":0,"delta":{${delta}},"finish_reason":null}]${more}}`;
+  }
+
+  writeText(text: string): string {
+    return this.writeDelta(`"content":${JSON.stringify(text)}`);
+  }
+
+  writeReasoning(pieces: readonly ThoughtPiece[]): readonly string[] {
+    return pieces.flatMap(({ content, isFirst }) => {
+      if (content === "") return NO_FRAMES;
+      const chunk = this.writeDelta(`"reasoning_content":${JSON.stringify(content)}`);
+      if (!isFirst) return [chunk];
+      return [this.writeDelta(`"reasoning_content":${JSON.stringify(BLANK_LINE)}`, SEPARATOR), chunk];
+    });
+  }
+
+  /** Asks the client to carry out a call. */
+  writeCall(call: JsonObject, loom: object = { type: "repeated" }): string {
+    const index = this.sentCalls++;
+    return this.writeDelta(`"tool_calls":[${JSON.stringify({ index, ...call })}]`, `,"loom":${JSON.stringify(loom)}`);
+  }
+
+  /** Sends an event that only clients of Loom read. */
+  extend(event: object): readonly string[] {
+    return [this.writeDelta("", `,"loom":${JSON.stringify(event)}`)];
+  }
 }
 
 export function createOpenaiChatEncoder(_options?: EncoderOptions, saved?: unknown): Encoder {
   return createFoldEncoder<SentCompletion>(
     {
       table: OPENAI_CHAT_TABLE,
+      methods: SentCompletion.prototype,
       create: (record) => new SentCompletion(record),
       before(fold, record) {
-        const opening = openMessage(fold, record.event);
+        const opening = fold.open(record.event);
         const thinking = addToThoughts(fold.thoughts, record);
-        return thinking.length === 0 ? opening : [...opening, ...writeReasoning(fold, thinking)];
+        return thinking.length === 0 ? opening : [...opening, ...fold.writeReasoning(thinking)];
       },
       after: (fold, { envelope, event }) =>
-        fold.isOpen && !endsRun(event) && mustEndMessage(fold.waiting)
-          ? pauseMessage(fold, envelope.event_id)
-          : NO_FRAMES,
+        fold.isOpen && !endsRun(event) && mustEndMessage(fold.waiting) ? fold.pause(envelope.event_id) : NO_FRAMES,
     },
     saved,
   );
-}
-
-function openMessage(fold: SentCompletion, event: AnyEvent): readonly string[] {
-  if (fold.isOpen || (fold.after > 0 && isSilent(OPENAI_CHAT_TABLE, event))) return NO_FRAMES;
-  fold.isOpen = true;
-  if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;
-  const { run, after, created, model } = fold;
-  const id = after === 0 ? run : `${run}${PART_MARK}${after}`;
-  fold.head = JSON.stringify({ id, object: CHUNK, created, model }).slice(0, -1);
-  return [writeDelta(fold, '"role":"assistant","content":""')];
-}
-
-/** Asks the client to carry out a call. */
-function writeCall(fold: SentCompletion, call: JsonObject, loom?: LoomEvent): string {
-  const index = fold.sentCalls++;
-  const more = loom === undefined ? ',"loom":{"type":"repeated"}' : `,"loom":${JSON.stringify(loom)}`;
-  return writeDelta(fold, `"tool_calls":[${JSON.stringify({ index, ...call })}]`, more);
-}
-
-/** Ends the message of a run that waits for the client. The rest of the run is another message. */
-function pauseMessage(fold: SentCompletion, eventId: number): readonly string[] {
-  const frames = [...writeReasoning(fold, flushThoughts(fold.thoughts))];
-  fold.thoughts.hasSent = false;
-  frames.push(...endMessage(fold.waiting).map((call) => writeCall(fold, call)));
-  frames.push(...finish(fold, "tool_calls", ',"loom":{"type":"waiting"}'));
-  Object.assign(fold, {
-    after: eventId,
-    isOpen: false,
-    sentCalls: 0,
-    usage: undefined,
-  } satisfies Partial<SentCompletion>);
-  return frames;
 }
 
 /** True for a chunk of this encoder that has only the usage. Strings of a user cannot contain the quotes. */
@@ -151,43 +180,14 @@ export function isLastChunk(text: string): boolean {
   return text.includes('"delta":{},"finish_reason":"') && !text.includes('"}],"usage":null');
 }
 
-/** Ends the message: with the reason, and the usage if it is known. */
-function finish({ head, usage }: SentCompletion, reason: string, more: string): readonly string[] {
-  // `null` says that the usage follows.
-  const announced = usage === undefined ? "" : ',"usage":null';
-  const last = `${head},"choices":[{"index":0,"delta":{},"finish_reason":"${reason}"}]${announced}${more}}`;
-  if (usage === undefined) return [last];
-  const { prompt: prompt_tokens, completion: completion_tokens, total: total_tokens } = usage;
-  const tokens = JSON.stringify({ prompt_tokens, completion_tokens, total_tokens });
-  return [last, `${head},"choices":[],"usage":${tokens}}`];
-}
-
-/** Written by hand: it is the chunk of each token. `delta` has the fields of the delta as JSON. */
-function writeDelta({ head }: SentCompletion, delta: string, more = ""): string {
-  return `${head},"choices":[{"index":0,"delta":{${delta}},"finish_reason":null}]${more}}`;
-}
-
-function writeReasoning(fold: SentCompletion, pieces: readonly ThoughtPiece[]): readonly string[] {
-  return pieces.flatMap(({ content, isFirst }) => {
-    if (content === "") return NO_FRAMES;
-    const chunk = writeDelta(fold, `"reasoning_content":${JSON.stringify(content)}`);
-    if (!isFirst) return [chunk];
-    return [writeDelta(fold, `"reasoning_content":${JSON.stringify(BLANK_LINE)}`, SEPARATOR), chunk];
-  });
-}
-
-function writeExtension(fold: SentCompletion, event: JsonObject): string {
-  return writeDelta(fold, "", `,"loom":${JSON.stringify(event)}`);
-}
-
 /** A row for an event that only clients of Loom read. It has all its fields. */
 function extension<T extends EventType>(note?: string): LedgerRow<SentCompletion, T> {
-  return carried("loom", (fold, event) => [writeExtension(fold, event as unknown as JsonObject)], { note });
+  return carried("loom", (fold, event) => fold.extend(event), { note });
 }
 
 export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   run_start: carried("delta.role", () => NO_FRAMES, {
-    lostFields: listLostRunFields("run_id"),
+    lostFields: listLost("run_start", "run_id"),
     note: "the ID of the message is the ID of the run, its model is the agent",
   }),
   llm_start: omitted("a message has no steps"),
@@ -201,49 +201,42 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       if (supersedes === undefined) return NO_FRAMES;
       const hasText = fold.answered.nodes.has(supersedes);
       fold.isRepeated ||= hasText;
-      const mark = writeExtension(fold, { type: "superseded", id, node_id: supersedes });
-      return hasText ? [mark, writeDelta(fold, '"content":"\\n\\n"')] : [mark];
+      const mark = fold.extend({ type: "superseded", id, node_id: supersedes });
+      return hasText ? [...mark, fold.writeText(BLANK_LINE)] : mark;
     },
-    {
-      note: "only if the node run repeats an interrupted one: the mark `superseded`, and a blank line if that one had sent text, which a client cannot take back. The last chunk then has the reply. It is not read back",
-      isLost: isNotReadBack,
-    },
+    notReadBack(
+      "only if the node run repeats an interrupted one: the mark `superseded`, and a blank line if that one had sent text, which a client cannot take back. The last chunk then has the reply",
+    ),
   ),
   node_exit: omitted("a message has no node runs"),
   message_chunk: carried(
     "delta.content",
     (fold, { content, channel }, { envelope }) => {
-      if (content === "") return NO_FRAMES;
-      if (isThinkingChannel(channel)) return NO_FRAMES;
+      if (content === "" || isThinkingChannel(channel)) return NO_FRAMES;
       if (channel !== "break") addAnswerText(fold.answered, envelope.node_id, content);
-      return [writeDelta(fold, `"content":${JSON.stringify(content)}`)];
+      return [fold.writeText(content)];
     },
     {
-      ...TEXT_ROW,
+      lostFields: listLost("message_chunk", "content"),
       isLost: isJudgement,
       note: `text of thoughts is sent as reasoning, and judgements are not sent; ${ONE_THOUGHT}`,
     },
   ),
-  reasoning_chunk: carried(
+  reasoning_chunk: thoughtRow(
     "delta.reasoning_content",
-    // Sent by the queue of thoughts.
-    () => NO_FRAMES,
-    {
-      ...REASONING_ROW,
-      note: `not part of the API, but clients of other models read it; ${ONE_THOUGHT}`,
-    },
+    listLost("reasoning_chunk", "content"),
+    "not part of the API, but clients of other models read it; ",
   ),
-  reasoning_end: carried("loom", (fold, event, { envelope }) => {
-    if (!isLiveThought(fold.thoughts, envelope.node_id)) return NO_FRAMES;
-    return [writeExtension(fold, event as unknown as JsonObject)];
-  }),
+  reasoning_end: carried("loom", (fold, event, { envelope }) =>
+    isLiveThought(fold.thoughts, envelope.node_id) ? fold.extend(event) : NO_FRAMES,
+  ),
   tool_call: carried(
     "loom",
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "call");
       call.arguments = event.arguments;
       addPendingCall(fold.waiting, call.id, envelope.node_id ?? "");
-      return [writeExtension(fold, event as unknown as JsonObject)];
+      return fold.extend(event);
     },
     { note: "the server runs the tool; `tool_calls` would ask the client to run it" },
   ),
@@ -251,16 +244,13 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     "loom",
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "start");
-      if (!isClientCall(event)) return [writeExtension(fold, event as unknown as JsonObject)];
+      if (!isClientCall(event)) return fold.extend(event);
       const { session, run, after } = fold;
       const id = formatOpenaiId("call", { session, run, after, call: call.id });
-      const asked = {
-        id,
-        type: "function",
-        function: { name: call.name, arguments: JSON.stringify(call.arguments) },
-      };
+      const { name } = call;
+      const asked = { id, type: "function", function: { name, arguments: JSON.stringify(call.arguments) } };
       addWaitingCall(fold.waiting, call.id, asked);
-      return [writeCall(fold, asked, event)];
+      return [fold.writeCall(asked, event)];
     },
     {
       note: "`delta.tool_calls` too if the client carries out the call. The message ends when all calls of the model's answer have ended or wait; the rest of the run is another message",
@@ -269,7 +259,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   ...sameRow(["tool_call_chunk", "tool_output", "tool_progress", "tool_approval_result"], extension()),
   tool_end: carried("loom", (fold, event, { envelope }) => {
     removePendingCall(fold.waiting, trackCall(fold.calls, event, envelope, "end").id);
-    return [writeExtension(fold, event as unknown as JsonObject)];
+    return fold.extend(event);
   }),
   tool_approval: extension("the API has no approvals"),
   ...sameRow([...CONTENT_EVENTS, ...SEARCH_EVENTS, "foreign"], extension()),
@@ -277,7 +267,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     "loom",
     (fold, event) => {
       fold.providerStatus = event.details?.["status"];
-      return [writeExtension(fold, event as unknown as JsonObject)];
+      return fold.extend(event);
     },
     { note: "clients stop at the field `error`, so it is sent only if the run does not complete" },
   ),
@@ -286,13 +276,8 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
   usage: carried(
     "usage",
     (fold, event) => {
-      const { prompt, completion, total } = fold.usage ?? { prompt: 0, completion: 0, total: 0 };
-      fold.usage = {
-        prompt: prompt + event.prompt_tokens,
-        completion: completion + event.completion_tokens,
-        total: total + event.total_tokens,
-      };
-      return [writeExtension(fold, event as unknown as JsonObject)];
+      fold.usage = addTokens(fold.usage, event);
+      return fold.extend(event);
     },
     { note: "in `loom`; a last chunk without choices has the sum as `usage`" },
   ),
@@ -312,7 +297,7 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
       return [`${fold.head},"choices":[],"error":${JSON.stringify(error)},"loom":${JSON.stringify(loom)}}`];
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply"],
+      lostFields: listLost("run_end", "status", "reason", "code"),
       note: "also if the run was cancelled: a `finish_reason` would show the text as complete. A failure of the model's provider has the type and code of the API",
     },
   ),
@@ -321,9 +306,9 @@ export const OPENAI_CHAT_TABLE: LedgerTable<SentCompletion> = {
     (fold, { reply }, { envelope }) => {
       const { finishReason = "stop", isRepeated } = fold;
       const rest = findUnsentText(fold.answered, envelope.node_id, reply);
-      const frames = rest === "" ? [] : [writeDelta(fold, `"content":${JSON.stringify(rest)}`)];
+      const frames = rest === "" ? [] : [fold.writeText(rest)];
       const more = isRepeated ? `,"loom":${JSON.stringify({ type: "reply", reply })}` : "";
-      return [...frames, ...finish(fold, finishReason, more)];
+      return [...frames, ...fold.finish(finishReason, more)];
     },
     { note: "text that was not streamed is sent before it; read back as all text of the message" },
   ),

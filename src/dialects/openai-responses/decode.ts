@@ -190,8 +190,7 @@ function createOpenaiResponsesDecoder(): Decoder {
     const events = readEvents(type, frame, issues);
     const extra = form === undefined ? {} : keepFields(frame, (name) => name !== "type" && !form.fields.has(name));
     const at = envelope();
-    const first = Object.keys(extra).length === 0 ? at : withExtra(at, OPENAI_RESPONSES, extra);
-    return [...records, ...toRecords(events, at, first)];
+    return [...records, ...toRecords(events, at, withExtra(at, OPENAI_RESPONSES, extra))];
   });
 
   function readDone(issues: Issue[]): readonly EventRecord[] {

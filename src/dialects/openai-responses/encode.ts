@@ -2,10 +2,10 @@
  * Encodes records as stream events of the Responses API. Only types that the `openai` client knows are sent, because its
  * stream helper stops at any other: what has no event is a `keepalive` with the fields of the event.
  */
-import type { EventOf, EventType, JsonObject, LoomEvent } from "../../protocol/index.ts";
+import type { EventOf, EventType } from "../../protocol/index.ts";
 import { endsRun } from "../../protocol/record.ts";
-import { trackArguments, trackCall } from "../call-tracker.ts";
-import { createTextEncoders, isSilent, REASONING_END_ROW, REASONING_ROW, TEXT_ROW } from "../client-rows.ts";
+import { trackCall } from "../call-tracker.ts";
+import { addTokens, argumentsRow, isSilent, reasoningEndRow, reasoningRow, sendRest, textRow } from "../client-rows.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
@@ -13,10 +13,10 @@ import { readText } from "../frame-traits.ts";
 import {
   carried,
   converted,
-  isNotReadBack,
   type LedgerRow,
   type LedgerTable,
-  listLostRunFields,
+  listLost,
+  notReadBack,
   omitted,
   sameRow,
 } from "../ledger.ts";
@@ -31,20 +31,7 @@ import {
 } from "../waiting-calls.ts";
 import { FAILED, SERVER_ERROR } from "./output-items.ts";
 import { pauseResponse, requestApproval, requestResult, resumeCall } from "./pause-response.ts";
-import {
-  addArguments,
-  addCall,
-  appendText,
-  endCall,
-  endResponse,
-  endText,
-  endTexts,
-  SentResponse,
-  showCall,
-  startResponse,
-  supersede,
-  writeEvent,
-} from "./sent-response.ts";
+import { SentResponse } from "./sent-response.ts";
 
 const INCOMPLETE_REASONS: { readonly [reason: string]: string } = {
   length: "max_output_tokens",
@@ -63,11 +50,12 @@ export function createOpenaiResponsesEncoder(_options?: EncoderOptions, saved?: 
   return createFoldEncoder<SentResponse>(
     {
       table: OPENAI_RESPONSES_TABLE,
+      methods: SentResponse.prototype,
       create: (record) => new SentResponse(record),
       before(fold, { event }) {
         if (fold.isOpen || (fold.after > 0 && isSilent(OPENAI_RESPONSES_TABLE, event))) return NO_FRAMES;
         if (event.type === "run_start") fold.model = (event as EventOf<"run_start">).agent ?? fold.model;
-        return startResponse(fold);
+        return fold.start();
       },
       after: (fold, { envelope, event }) =>
         fold.isOpen && !endsRun(event) && mustEndMessage(fold.waiting)
@@ -78,38 +66,29 @@ export function createOpenaiResponsesEncoder(_options?: EncoderOptions, saved?: 
   );
 }
 
-const TEXTS = createTextEncoders<SentResponse, "message">("message", appendText, endText);
-
-function writeExtension(fold: SentResponse, event: LoomEvent): string {
-  return writeEvent(fold, "keepalive", { loom: event as unknown as JsonObject });
-}
-
 /** A row for an event that only clients of Loom read. It has all its fields. */
 function extension<T extends EventType>(note?: string): LedgerRow<SentResponse, T> {
-  return carried("keepalive", (fold, event) => [writeExtension(fold, event)], { note });
+  return carried("keepalive", (fold, event) => fold.extend(event), { note });
 }
 
 /** Like `extension`, for an event of a call. */
 function callExtension<T extends "tool_output" | "tool_progress">(): LedgerRow<SentResponse, T> {
   return carried("keepalive", (fold, event, { envelope }) => {
     const { id } = trackCall(fold.calls, event, envelope, "running");
-    return [writeExtension(fold, { ...event, call_id: id })];
+    return fold.extend({ ...event, call_id: id });
   });
 }
 
 export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   run_start: carried("response.created", () => NO_FRAMES, {
-    lostFields: listLostRunFields("run_id"),
+    lostFields: listLost("run_start", "run_id"),
     note: "the ID of the response names session and run, its model is the agent; `response.in_progress` follows",
   }),
   llm_start: converted(
     "response.output_item.done",
     (fold, { purpose = "answer" }, { envelope }) =>
-      purpose === "answer" ? endTexts(fold, envelope.node_id) : NO_FRAMES,
-    {
-      note: "ends the text of the model call before, if there is one. It is not read back",
-      isLost: isNotReadBack,
-    },
+      purpose === "answer" ? fold.endTexts(envelope.node_id) : NO_FRAMES,
+    notReadBack("ends the text of the model call before, if there is one"),
   ),
   llm_end: omitted("the reason of the last model call decides how the response ends", (fold, event) => {
     const { purpose = "answer", finish_reason = "" } = event;
@@ -117,38 +96,20 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   }),
   node_enter: converted(
     "response.output_item.done",
-    (fold, { supersedes }) => (supersedes === undefined ? NO_FRAMES : supersede(fold, supersedes)),
-    {
-      note: "only if the node run repeats an interrupted one: the open items of that one end as `incomplete`, and its texts, and calls that did not run, are not in the `output` of the last event. It is not read back",
-      isLost: isNotReadBack,
-    },
+    (fold, { supersedes }) => (supersedes === undefined ? NO_FRAMES : fold.supersede(supersedes)),
+    notReadBack(
+      "only if the node run repeats an interrupted one: the open items of that one end as `incomplete`, and its texts, and calls that did not run, are not in the `output` of the last event",
+    ),
   ),
   node_exit: converted(
     "response.output_item.done",
-    (fold, { result }, { envelope }) => endTexts(fold, envelope.node_id, result === "Ok" ? "completed" : "incomplete"),
-    { note: "ends the text of the node run, if there is one. It is not read back", isLost: isNotReadBack },
+    (fold, { result }, { envelope }) => fold.endTexts(envelope.node_id, result === "Ok" ? "completed" : "incomplete"),
+    notReadBack("ends the text of the node run, if there is one"),
   ),
-  message_chunk: carried("response.output_text.delta", TEXTS.text, {
-    ...TEXT_ROW,
-    note: `in an item \`message\`; ${TEXT_ROW.note}`,
-  }),
-  reasoning_chunk: carried("response.reasoning_summary_text.delta", TEXTS.reasoning, {
-    ...REASONING_ROW,
-    note: "in an item `reasoning`",
-  }),
-  reasoning_end: carried("response.output_item.done", TEXTS.reasoningEnd, REASONING_END_ROW),
-  tool_call_chunk: carried(
-    "response.mcp_call_arguments.delta",
-    (fold, event, { envelope }) => {
-      const call = trackArguments(fold.calls, event, envelope);
-      if (call === undefined || fold.clientTools.includes(call.name)) return NO_FRAMES;
-      return [...addCall(fold, call, envelope), ...addArguments(fold, call, event.arguments_delta)];
-    },
-    {
-      lostFields: ["index"],
-      note: "pieces without a call ID are omitted, as the call follows with all arguments",
-    },
-  ),
+  message_chunk: textRow("response.output_text.delta", "in an item `message`; "),
+  reasoning_chunk: reasoningRow("response.reasoning_summary_text.delta", "in an item `reasoning`"),
+  reasoning_end: reasoningEndRow("response.output_item.done"),
+  tool_call_chunk: argumentsRow("response.mcp_call_arguments.delta"),
   tool_call: carried(
     "response.mcp_call_arguments.done",
     (fold, event, { envelope }) => {
@@ -159,7 +120,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
         fold.paused.set(call.id, event.raw_arguments ?? JSON.stringify(event.arguments));
         return NO_FRAMES;
       }
-      return showCall(fold, call, envelope, event.raw_arguments ?? JSON.stringify(event.arguments));
+      return fold.showCall(call, envelope, event.raw_arguments ?? JSON.stringify(event.arguments));
     },
     {
       lostFields: ["index", "server"],
@@ -186,11 +147,11 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
       const call = trackCall(fold.calls, event, envelope, "end");
       const wasAsked = fold.waiting.waiting.get(call.id)?.["type"] === "function_call";
       removePendingCall(fold.waiting, call.id);
-      if (wasAsked) return [writeExtension(fold, { ...event, call_id: call.id })];
-      return [...resumeCall(fold, call, envelope), ...endCall(fold, call, event)];
+      if (wasAsked) return fold.extend({ ...event, call_id: call.id });
+      return [...resumeCall(fold, call, envelope), ...fold.endCall(call, event)];
     },
     {
-      lostFields: ["summary"],
+      lostFields: ["summary", "actor"],
       note: "after `response.mcp_call.completed`, or `response.mcp_call.failed` if it failed. `keepalive` for the result of the client, which the client has",
     },
   ),
@@ -198,7 +159,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     "response.output_item.done",
     (fold, event, { envelope }) => {
       const { id } = trackCall(fold.calls, event, envelope, "before");
-      return [...endTexts(fold, envelope.node_id), ...requestApproval(fold, { ...event, call_id: id }, envelope)];
+      return [...fold.endTexts(envelope.node_id), ...requestApproval(fold, { ...event, call_id: id }, envelope)];
     },
     {
       lostFields: ["preview", "server"],
@@ -208,7 +169,7 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   tool_approval_result: carried("keepalive", (fold, event, { envelope }) => {
     const { id } = trackCall(fold.calls, event, envelope, "before");
     removeWaitingCall(fold.waiting, id);
-    return [writeExtension(fold, { ...event, call_id: id })];
+    return fold.extend({ ...event, call_id: id });
   }),
   ...sameRow([...CONTENT_EVENTS, ...SEARCH_EVENTS], extension()),
   error: extension("clients stop at the event `error`, so it is not sent"),
@@ -218,10 +179,8 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
   usage: carried(
     "keepalive",
     (fold, event) => {
-      const { input, output, total } = fold.usage ?? { input: 0, output: 0, total: 0 };
-      const { prompt_tokens, completion_tokens, total_tokens } = event;
-      fold.usage = { input: input + prompt_tokens, output: output + completion_tokens, total: total + total_tokens };
-      return [writeExtension(fold, event)];
+      fold.usage = addTokens(fold.usage, event);
+      return fold.extend(event);
     },
     { note: "the last event has the sum as `usage`" },
   ),
@@ -231,19 +190,19 @@ export const OPENAI_RESPONSES_TABLE: LedgerTable<SentResponse> = {
     (fold, { status, reason, code }) => {
       if (status === "completed") return NO_FRAMES;
       if (status === "error")
-        return endResponse(fold, "failed", {
+        return fold.end("failed", {
           error: { code: toOpenaiErrorCode(code ?? SERVER_ERROR), message: readText(reason) ?? FAILED },
         });
-      return endResponse(fold, "cancelled", {}, dropUndefined({ reason, code }));
+      return fold.end("cancelled", {}, dropUndefined({ reason, code }));
     },
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply"],
+      lostFields: listLost("run_end", "status", "reason", "code"),
       note: "`response.incomplete` with the status `cancelled` if the run was cancelled. The code `model_rate_limited` is `rate_limit_exceeded` there",
     },
   ),
   reply: carried(
     "response.completed",
-    (fold, event, record) => [...TEXTS.rest(fold, event, record), ...endResponse(fold, "completed")],
+    (fold, { reply }, { envelope }) => [...sendRest(fold, reply, envelope), ...fold.end("completed")],
     {
       note: "`response.incomplete` if the last model call was cut off. Text that was not streamed is sent before it; read back as all text of the response",
     },

@@ -1,9 +1,9 @@
 /** Reads the output items of one response as events, and checks what the `openai` client checks about them. */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import { isJsonObject, type Json, type JsonObject, toJsonObject, toJsonObjects } from "../../protocol/json.ts";
 import type { AnyEvent } from "../../protocol/record.ts";
 import { CallStarts } from "../client-decoder.ts";
-import { dropMissing } from "../../protocol/drop-undefined.ts";
+import { dropMissing, dropUndefined } from "../../protocol/drop-undefined.ts";
 import { readText } from "../frame-traits.ts";
 import { ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, readArguments } from "../tool-values.ts";
@@ -125,7 +125,7 @@ export class ItemReader {
   /** IDs of items that did not end and are not in the final output. */
   listUnended(output: Json | undefined): readonly string[] {
     if (!Array.isArray(output)) return [];
-    const ids = new Set((output as readonly Json[]).map((item) => toJsonObject(item)["id"]));
+    const ids = new Set(toJsonObjects(output).map(({ id }) => id));
     return [...this.#items.values()].flatMap(({ id, isDone }) =>
       isDone || id === undefined || ids.has(id) ? [] : [id],
     );
@@ -133,22 +133,17 @@ export class ItemReader {
 
   /** Reads messages and calls that are only in the final output, as compatible servers send them. */
   readUnsent(output: Json | undefined): readonly AnyEvent[] {
-    if (!Array.isArray(output) || this.#items.size > 0) return [];
-    return (output as readonly Json[]).flatMap((item, index) => {
-      const whole = toJsonObject(item);
-      return this.#end(`output-${index}`, whole, {
-        type: "response.output_item.done",
-        output_index: index,
-        item: whole,
-      });
-    });
+    if (this.#items.size > 0) return [];
+    return toJsonObjects(output).flatMap((item, output_index) =>
+      this.#end(`output-${output_index}`, item, { type: "response.output_item.done", output_index, item }),
+    );
   }
 
   /** The text of the response. Items that the final output lacks do not count: their attempt was repeated. */
   readReply(output: Json | undefined): { readonly text: string; readonly overflowed: boolean } {
     const { overflowed } = this.#reply;
     if (!Array.isArray(output)) return { text: this.#reply.toString(), overflowed };
-    const items = (output as readonly Json[]).map(toJsonObject).filter(({ type }) => type === "message");
+    const items = toJsonObjects(output).filter(({ type }) => type === "message");
     const ids = new Set(items.map(({ id }) => id));
     const isWhole = [...this.#messages.keys()].every((id) => ids.has(id));
     if (isWhole && !overflowed) return { text: this.#reply.toString(), overflowed };
@@ -245,23 +240,14 @@ export class ItemReader {
     if (!is_error && status !== "completed" && typeof item["output"] !== "string") return [];
     const { output, error_code, duration_ms } = toJsonObject(item["loom"]);
     const { content, message } = toJsonObject(error);
-    const result = is_error
-      ? isJsonObject(error)
-        ? describeOutput(content ?? message ?? error)
-        : describeOutput(error ?? item["output"])
-      : describeOutput(item["output"]);
-    return this.#starts.add({
-      type: "tool_end",
-      call_id,
-      name,
-      result,
-      is_error,
-      ...(output === undefined ? {} : { output }),
-      ...dropMissing({
-        error_code: typeof error_code === "string" ? error_code : undefined,
-        duration_ms: typeof duration_ms === "number" && duration_ms >= 0 ? duration_ms : undefined,
-      }),
+    const failure = is_error ? (content ?? message ?? error) : undefined;
+    const about = dropUndefined({
+      output,
+      error_code: typeof error_code === "string" ? error_code : undefined,
+      duration_ms: typeof duration_ms === "number" && duration_ms >= 0 ? duration_ms : undefined,
     });
+    const result = describeOutput(failure ?? item["output"]);
+    return this.#starts.add({ type: "tool_end", call_id, name, result, is_error, ...about });
   }
 
   #endHosted(known: ReadOutputItem, item: JsonObject, frame: JsonObject): readonly AnyEvent[] {

@@ -2,7 +2,7 @@
  * Reads output items of the Responses API: texts, calls and results. It knows no stream: the decoder of the dialect
  * and the adapter for OpenAI streams both use it.
  */
-import { type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
+import { type Json, type JsonObject, toJsonObjects } from "../../protocol/json.ts";
 import { fromOpenaiErrorCode } from "../openai-error.ts";
 
 /** Reason of a failed response that has none. */
@@ -65,18 +65,16 @@ export function readCallName({ name, type }: JsonObject): string {
 /** A tool result as text. */
 export function describeOutput(output: Json | undefined): string {
   if (typeof output === "string") return output;
-  const texts = Array.isArray(output) ? listTexts(output) : [];
+  const texts = listTexts(output);
   if (Array.isArray(output) && output.length > 0 && texts.length === output.length) return texts.join("");
   return output === undefined || output === null ? "" : JSON.stringify(output);
 }
 
 /** Texts of a list of content parts. */
 export function listTexts(parts: Json | undefined): readonly string[] {
-  if (!Array.isArray(parts)) return [];
-  return (parts as readonly Json[]).flatMap((part) => {
-    const { text, refusal } = toJsonObject(part);
-    return typeof text === "string" ? [text] : typeof refusal === "string" ? [refusal] : [];
-  });
+  return toJsonObjects(parts).flatMap(({ text, refusal }) =>
+    typeof text === "string" ? [text] : typeof refusal === "string" ? [refusal] : [],
+  );
 }
 
 /** A text or number as text; empty for anything else. */

@@ -8,17 +8,7 @@ import type { TrackedCall } from "../call-tracker.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { formatOpenaiId } from "../openai-id.ts";
 import { addWaitingCall, endMessage } from "../waiting-calls.ts";
-import {
-  CALL_KEY,
-  dropCall,
-  endResponse,
-  endTexts,
-  sendDone,
-  type SentResponse,
-  SERVER_LABEL,
-  showCall,
-  writeEvent,
-} from "./sent-response.ts";
+import { CALL_KEY, SERVER_LABEL, type SentResponse } from "./sent-response.ts";
 
 /**
  * Ends the response of a run that waits for the client. Calls that go on are not in its output; they are added again to
@@ -30,9 +20,9 @@ export function pauseResponse(fold: SentResponse, eventId: number): readonly str
   for (const key of fold.open.keys()) {
     if (!key.startsWith(CALL_KEY)) continue;
     const call = key.slice(CALL_KEY.length);
-    fold.paused.set(call, dropCall(fold, call, frames) ?? "{}");
+    fold.paused.set(call, fold.dropCall(call, frames) ?? "{}");
   }
-  frames.push(...endResponse(fold, "completed", {}, { waiting: true }));
+  frames.push(...fold.end("completed", {}, { waiting: true }));
   const previous = fold.id;
   if (fold.of === undefined) fold.id = `${previous}.${eventId}`;
   else fold.id = formatOpenaiId("response", { ...fold.of, after: eventId });
@@ -77,8 +67,8 @@ export function requestResult(
   { expires_at }: EventOf<"tool_start">,
 ): readonly string[] {
   const { of, after } = fold;
-  const frames: string[] = [...endTexts(fold, node)];
-  const args = dropCall(fold, call.id, frames) ?? fold.paused.get(call.id) ?? "{}";
+  const frames: string[] = [...fold.endTexts(node)];
+  const args = fold.dropCall(call.id, frames) ?? fold.paused.get(call.id) ?? "{}";
   const item = {
     id: `fc_${event_id}`,
     type: "function_call",
@@ -98,7 +88,7 @@ export function resumeCall(fold: SentResponse, call: TrackedCall, envelope: Stam
   const args = fold.paused.get(call.id);
   if (args !== undefined) call.shown = false;
   fold.paused.delete(call.id);
-  return showCall(fold, call, envelope, args ?? "{}");
+  return fold.showCall(call, envelope, args ?? "{}");
 }
 
 /** Sends an item that is complete at once. */
@@ -106,16 +96,16 @@ function sendItem(fold: SentResponse, item: JsonObject, node: string): readonly 
   const index = fold.items++;
   if (item["type"] !== "function_call")
     return [
-      writeEvent(fold, "response.output_item.added", { output_index: index, item }),
-      sendDone(fold, { index, node }, item, true),
+      fold.writeEvent("response.output_item.added", { output_index: index, item }),
+      fold.sendDone({ index, node }, item, true),
     ];
   const at = { item_id: item["id"] as string, output_index: index };
   const args = item["arguments"] as string;
   const added = { ...item, status: "in_progress", arguments: "" };
   return [
-    writeEvent(fold, "response.output_item.added", { output_index: index, item: added }),
-    writeEvent(fold, "response.function_call_arguments.delta", { ...at, delta: args }),
-    writeEvent(fold, "response.function_call_arguments.done", { ...at, name: item["name"], arguments: args }),
-    sendDone(fold, { index, node }, item, true),
+    fold.writeEvent("response.output_item.added", { output_index: index, item: added }),
+    fold.writeEvent("response.function_call_arguments.delta", { ...at, delta: args }),
+    fold.writeEvent("response.function_call_arguments.done", { ...at, name: item["name"], arguments: args }),
+    fold.sendDone({ index, node }, item, true),
   ];
 }

@@ -9,7 +9,7 @@ import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../../protocol/drop-undefined.ts";
 import { withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createReporter, createTypedDecoder } from "../frame-decoder.ts";
-import { PLAIN_FRAMES } from "../frame-traits.ts";
+import { PLAIN_FRAMES, readText } from "../frame-traits.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import {
   type ErrorFrame,
@@ -64,17 +64,12 @@ function createStreamEventDecoder(): Decoder {
     if (finished) report(issues, "after-agent-finish", `\`${type}\` follows agent_finish`);
     else report(issues, "request-start-first", `the stream starts with \`${type}\` instead of request_start`);
     live = true;
-    id = textOf(frame["request_id"]);
-    source = textOf(frame["source"]);
+    id = readText(frame["request_id"]);
+    source = readText(frame["source"]);
     return start(envelopeAt(frame["ts"]));
   }
 
-  function toRecords(
-    frame: StreamEventFrame,
-    extra: JsonObject | undefined,
-    raw: JsonObject,
-    issues: Issue[],
-  ): EventRecord[] {
+  function toRecords(frame: StreamEventFrame, extra: JsonObject, raw: JsonObject, issues: Issue[]): EventRecord[] {
     const { type, ts, source: from, request_id: named } = frame;
     if (type === "request_start") {
       if (live) report(issues, "request-start-early", "a request starts before the agent_finish of the previous one");
@@ -162,10 +157,6 @@ function readAttempt({ stage, attempt }: ErrorFrame): JsonObject {
   return stage === "interrupted" && attempt !== undefined ? { code: stage, recoverable: true, attempt } : {};
 }
 
-function textOf(value: Json | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
 const COMMON = ["ts", "source", "iteration", "request_id", "metadata"];
 
 /** Fields of the event may be in `metadata` instead of at the top level. */
@@ -178,13 +169,12 @@ function isOwn(name: string, fields: FormFields): boolean {
 }
 
 /** Collects what has no event field: the iteration, unknown fields and other metadata. */
-function extraOfFrame(frame: JsonObject, fields: FormFields): JsonObject | undefined {
+function extraOfFrame(frame: JsonObject, fields: FormFields): JsonObject {
   const more = keepFields(toJsonObject(frame["metadata"]), (name) => !isOwn(name, fields));
-  const extra = {
+  return {
     ...keepFields(frame, (name) => name === "iteration" || (name !== "type" && !fields.has(name))),
     ...(Object.keys(more).length > 0 ? { metadata: more } : {}),
   };
-  return Object.keys(extra).length > 0 ? extra : undefined;
 }
 
 /** Converts seconds to milliseconds, rounded to microseconds. Times beyond the range of numbers are limited. */

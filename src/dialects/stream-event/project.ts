@@ -4,12 +4,12 @@
  * the same iteration as their results. In streams without model calls, they are announced with the next record of the
  * same node run that is not a call.
  */
-import { type EventOf, isJsonObject, type Json, type JsonObject, type StampedRecord } from "../../protocol/index.ts";
+import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import { isNextAttempt, isThinkingChannel, type StampedEnvelope } from "../../protocol/record.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
-import { carried, type LedgerTable, listLostRunFields, omitted, sameRow } from "../ledger.ts";
+import { carried, type LedgerTable, listLost, omitted, ownFrames, sameRow } from "../ledger.ts";
 import { GRAPH_EVENTS, SESSION_EVENTS, STATE_EVENTS, TREE_EVENTS } from "../event-groups.ts";
 import { addAnswerText, findUnsentText, StreamedAnswer } from "../reply-text.ts";
 import type { StreamEventFrame } from "./frames.generated.ts";
@@ -20,7 +20,7 @@ interface PendingCall {
   readonly name: string;
 }
 
-/** The state of one run. No methods: it is saved as plain data. */
+/** The state of one run. It is saved as plain data. */
 class StreamEventFold {
   readonly source: StreamEventFrame["source"];
   readonly requestId: string | undefined;
@@ -51,6 +51,77 @@ class StreamEventFold {
     this.requestId = start?.request_id ?? envelope.run_id ?? start?.run_id;
     this.wantsText = wantsText;
     this.held = held;
+  }
+
+  /**
+   * Counts iterations. An iteration is a completed model call; failed attempts and summaries do not count. In streams
+   * without model calls, it is a run of the node `think`.
+   */
+  countIteration(type: string, event: JsonObject): void {
+    if ((type === "llm_start" || type === "llm_end") && event["purpose"] === "summary") return;
+    if (type === "llm_start") this.countsModelCalls = true;
+    if (type === "llm_end" ? isWhole(event) : !this.countsModelCalls && type === "node_exit" && event["id"] === "think")
+      this.iteration++;
+  }
+
+  /** The model may stop before the call is complete: the call then has an end, but was never announced. */
+  noteStreamedCall({ call_id }: EventOf<"tool_call_chunk">): void {
+    if (call_id !== undefined && !this.knownCalls.has(call_id) && this.knownCalls.size < MAX_REMEMBERED)
+      this.knownCalls.set(call_id, false);
+  }
+
+  announce(node: string): readonly StreamEventFrame[] {
+    const pending = this.pending.get(node);
+    if (pending === undefined) return NOTHING;
+    this.pending.delete(node);
+    this.held.count--;
+    const { iteration } = this;
+    for (const { id } of pending.calls) if (this.rounds.size < MAX_REMEMBERED) this.rounds.set(id, iteration);
+    const envelope = pending.extra === undefined ? {} : { ext: { "stream-event": pending.extra } };
+    const now = this.ts;
+    this.ts = Math.max(pending.ts, this.lastTs);
+    const frames: StreamEventFrame[] = [];
+    for (let at = 0; at < pending.calls.length; at += MAX_ANNOUNCED) {
+      const tool_calls = pending.calls.slice(at, at + MAX_ANNOUNCED) as unknown as Json;
+      frames.push(this.create("tool_calls_start", envelope, { iteration, tool_calls }));
+    }
+    this.ts = now;
+    return frames;
+  }
+
+  create(type: StreamEventFrameType, envelope: Partial<StampedEnvelope>, fields: JsonObject): StreamEventFrame {
+    const extra = envelope.ext === undefined ? undefined : extraOf(envelope, "stream-event");
+    this.lastTs = this.ts;
+    const { source, requestId } = this;
+    const ts = toSeconds(this.ts);
+    const common: JsonObject =
+      requestId === undefined ? { type, ts, source } : { type, ts, source, request_id: requestId };
+    if (extra === undefined) return { ...common, ...fields } as unknown as StreamEventFrame;
+    // A frame from this dialect keeps its own iteration, or none.
+    const { iteration: _iteration, ...rest } = fields;
+    return mergeExtra({ ...common, ...rest }, extra) as unknown as StreamEventFrame;
+  }
+
+  /** Like `create`, for the most frequent event. */
+  createTextDelta(envelope: StampedEnvelope, content: string): StreamEventFrame {
+    const { source, requestId } = this;
+    if (envelope.ext !== undefined || requestId === undefined) return this.create("text_delta", envelope, { content });
+    this.lastTs = this.ts;
+    return { type: "text_delta", ts: toSeconds(this.ts), source, request_id: requestId, content };
+  }
+
+  /** Generates an ID for a call without one. Its result, which has only the tool name, takes the oldest ID of that tool. */
+  assignCallId({ call_id, name }: EventOf<"tool_call">, { event_id }: StampedEnvelope): string {
+    if (call_id !== undefined) return call_id;
+    const made = `call_${event_id}`;
+    const waiting = this.generatedIds.get(name);
+    if (waiting !== undefined && waiting.length < MAX_REMEMBERED) waiting.push(made);
+    else if (waiting === undefined && this.generatedIds.size < MAX_REMEMBERED) this.generatedIds.set(name, [made]);
+    return made;
+  }
+
+  takeCallId({ call_id, name }: EventOf<"tool_end">, { event_id }: StampedEnvelope): string {
+    return call_id ?? this.generatedIds.get(name)?.shift() ?? `call_${event_id}`;
   }
 }
 
@@ -89,18 +160,19 @@ export function createStreamEventProjection(
   const held = state.shared;
   const hooks: FoldHooks<StreamEventFold, StreamEventFrame> = {
     table: STREAM_EVENT_TABLE,
+    methods: StreamEventFold.prototype,
     create: (record) => new StreamEventFold(record, text, held),
     before(fold, { envelope, event }) {
       const { type } = event;
       fold.ts = envelope.ts ?? fold.ts;
-      countIteration(fold, type, event as unknown as JsonObject);
-      if (type === "tool_call_chunk") noteStreamedCall(fold, event as EventOf<"tool_call_chunk">);
+      fold.countIteration(type, event as unknown as JsonObject);
+      if (type === "tool_call_chunk") fold.noteStreamedCall(event as EventOf<"tool_call_chunk">);
       if (fold.pending.size === 0 || type === "tool_call" || type === "tool_call_chunk") return NOTHING;
       // Announce a call before any event about it, in whichever node run that is.
       if (type === "reply" || type === "run_end" || type.startsWith("tool_"))
-        return [...fold.pending.keys()].flatMap((node) => announce(fold, node));
+        return [...fold.pending.keys()].flatMap((node) => fold.announce(node));
       if (fold.countsModelCalls && type !== "llm_end" && type !== "node_exit") return NOTHING;
-      return announce(fold, envelope.node_id ?? "");
+      return fold.announce(envelope.node_id ?? "");
     },
   };
   const folds = createFoldEncoder(hooks, state);
@@ -134,70 +206,8 @@ export function createStreamEventEncoder(_options: EncoderOptions = {}, saved?: 
   };
 }
 
-/**
- * Counts iterations. An iteration is a completed model call; failed attempts and summaries do not count. In streams
- * without model calls, it is a run of the node `think`.
- */
-function countIteration(fold: StreamEventFold, type: string, event: JsonObject): void {
-  if ((type === "llm_start" || type === "llm_end") && event["purpose"] === "summary") return;
-  if (type === "llm_start") fold.countsModelCalls = true;
-  if (type === "llm_end" ? isWhole(event) : !fold.countsModelCalls && type === "node_exit" && event["id"] === "think")
-    fold.iteration++;
-}
-
 function isWhole({ finish_reason, error }: JsonObject): boolean {
   return error === undefined && finish_reason !== "error" && finish_reason !== "cancelled";
-}
-
-/** The model may stop before the call is complete: the call then has an end, but was never announced. */
-function noteStreamedCall({ knownCalls }: StreamEventFold, { call_id }: EventOf<"tool_call_chunk">): void {
-  if (call_id !== undefined && !knownCalls.has(call_id) && knownCalls.size < MAX_REMEMBERED)
-    knownCalls.set(call_id, false);
-}
-
-function announce(fold: StreamEventFold, node: string): readonly StreamEventFrame[] {
-  const pending = fold.pending.get(node);
-  if (pending === undefined) return NOTHING;
-  fold.pending.delete(node);
-  fold.held.count--;
-  for (const { id } of pending.calls) if (fold.rounds.size < MAX_REMEMBERED) fold.rounds.set(id, fold.iteration);
-  const envelope = pending.extra === undefined ? {} : { ext: { "stream-event": pending.extra } };
-  const now = fold.ts;
-  fold.ts = Math.max(pending.ts, fold.lastTs);
-  const frames: StreamEventFrame[] = [];
-  for (let at = 0; at < pending.calls.length; at += MAX_ANNOUNCED) {
-    const calls = pending.calls.slice(at, at + MAX_ANNOUNCED) as unknown as Json;
-    frames.push(createFrame(fold, envelope, "tool_calls_start", { iteration: fold.iteration, tool_calls: calls }));
-  }
-  fold.ts = now;
-  return frames;
-}
-
-function createFrame(
-  fold: StreamEventFold,
-  envelope: Partial<StampedEnvelope>,
-  type: StreamEventFrameType,
-  fields: JsonObject,
-): StreamEventFrame {
-  const extra = envelope.ext === undefined ? undefined : extraOf(envelope, "stream-event");
-  fold.lastTs = fold.ts;
-  const { source, requestId } = fold;
-  const ts = toSeconds(fold.ts);
-  const common: JsonObject =
-    requestId === undefined ? { type, ts, source } : { type, ts, source, request_id: requestId };
-  if (extra === undefined) return { ...common, ...fields } as unknown as StreamEventFrame;
-  // A frame from this dialect keeps its own iteration, or none.
-  const { iteration: _iteration, ...rest } = fields;
-  return mergeExtra({ ...common, ...rest }, extra) as unknown as StreamEventFrame;
-}
-
-/** Like `createFrame`, for the most frequent event. */
-function createTextDelta(fold: StreamEventFold, envelope: StampedEnvelope, content: string): StreamEventFrame {
-  const { source, requestId } = fold;
-  if (envelope.ext !== undefined || requestId === undefined)
-    return createFrame(fold, envelope, "text_delta", { content });
-  fold.lastTs = fold.ts;
-  return { type: "text_delta", ts: toSeconds(fold.ts), source, request_id: requestId, content };
 }
 
 /** Converts milliseconds to seconds, rounded to microseconds. Times beyond the range of rounding are only divided. */
@@ -211,39 +221,23 @@ function withMetadata(fields: JsonObject): JsonObject {
   return { ...fields, metadata: fields };
 }
 
-/**
- * Generates an ID for a call without one. Its result, which has only the tool name, takes the oldest ID of that tool.
- */
-function assignCallId(fold: StreamEventFold, event: EventOf<"tool_call">, { envelope }: StampedRecord): string {
-  if (event.call_id !== undefined) return event.call_id;
-  const made = `call_${envelope.event_id}`;
-  const waiting = fold.generatedIds.get(event.name);
-  if (waiting !== undefined && waiting.length < MAX_REMEMBERED) waiting.push(made);
-  else if (waiting === undefined && fold.generatedIds.size < MAX_REMEMBERED) fold.generatedIds.set(event.name, [made]);
-  return made;
-}
-
-function takeCallId(fold: StreamEventFold, event: EventOf<"tool_end">, { envelope }: StampedRecord): string {
-  return event.call_id ?? fold.generatedIds.get(event.name)?.shift() ?? `call_${envelope.event_id}`;
-}
-
 export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> = {
   run_start: carried(
     "request_start",
     (fold, { message }, { envelope }) => [
-      createFrame(fold, envelope, "request_start", { iteration: 0, input: message ?? "" }),
+      fold.create("request_start", envelope, { iteration: 0, input: message ?? "" }),
     ],
     {
-      lostFields: listLostRunFields("run_id", "request_id", "message", "source"),
+      lostFields: listLost("run_start", "run_id", "request_id", "message", "source"),
       note: "`run_id` is read back as the request ID",
     },
   ),
   run_end: carried(
     "agent_finish",
     (fold, { status }, { envelope }) =>
-      status === "completed" ? [] : [createFrame(fold, envelope, "agent_finish", { content: "", status })],
+      status === "completed" ? [] : [fold.create("agent_finish", envelope, { content: "", status })],
     {
-      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "has_reply", "reason", "code"],
+      lostFields: listLost("run_end", "status"),
       note: "sent with the reply if the run completed",
     },
   ),
@@ -252,8 +246,8 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     (fold, { reply }, { envelope }) => {
       const missing =
         fold.source === "execute" || !fold.wantsText ? "" : findUnsentText(fold.answered, envelope.node_id, reply);
-      const text = missing === "" ? [] : [createFrame(fold, {}, "text_delta", { content: missing })];
-      return [...text, createFrame(fold, envelope, "agent_finish", { content: reply })];
+      const text = missing === "" ? [] : [fold.create("text_delta", {}, { content: missing })];
+      return [...text, fold.create("agent_finish", envelope, { content: reply })];
     },
     { note: "with `source: stream`, the part that was not streamed is sent first as one `text_delta`" },
   ),
@@ -267,10 +261,10 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
         return NOTHING;
       }
       if (channel !== "break") addAnswerText(fold.answered, envelope.node_id, content);
-      return [createTextDelta(fold, envelope, content)];
+      return [fold.createTextDelta(envelope, content)];
     },
     {
-      lostFields: ["id", "channel", "format", "is_complete"],
+      lostFields: listLost("message_chunk", "content"),
       note: "omitted on the channels `thought` and `judgement`",
       isLost: ({ channel }) => isThinkingChannel(channel),
     },
@@ -285,31 +279,29 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
         fold.pending.set(node, pending);
         fold.held.count++;
       }
-      const id = assignCallId(fold, event, record);
+      const id = fold.assignCallId(event, record.envelope);
       pending.calls.push({ id, name: event.name });
       if (fold.knownCalls.has(id) || fold.knownCalls.size < MAX_REMEMBERED) fold.knownCalls.set(id, true);
-      return pending.calls.length < MAX_HELD ? [] : announce(fold, node);
+      return pending.calls.length < MAX_HELD ? [] : fold.announce(node);
     },
     {
-      lostFields: ["arguments", "description", "index", "raw_arguments", "server"],
+      lostFields: listLost("tool_call", "call_id", "name"),
       note: "calls made together are announced together",
     },
   ),
   tool_end: carried(
     "tool_result",
     (fold, event, record) => {
-      const id = takeCallId(fold, event, record);
+      const id = fold.takeCallId(event, record.envelope);
       const isMade = fold.knownCalls.get(id) !== false;
       fold.knownCalls.delete(id);
       if (!isMade) return NOTHING;
       const iteration = fold.rounds.get(id) ?? fold.iteration;
       fold.rounds.delete(id);
-      return [
-        createFrame(fold, record.envelope, "tool_result", { iteration, tool_call_id: id, content: event.result }),
-      ];
+      return [fold.create("tool_result", record.envelope, { iteration, tool_call_id: id, content: event.result })];
     },
     {
-      lostFields: ["is_error", "output", "error_code", "duration_ms", "actor", "summary"],
+      lostFields: listLost("tool_end", "call_id", "name", "result"),
       note: "the tool name is taken from the announcement; a call that the model did not finish has no result",
     },
   ),
@@ -318,42 +310,32 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     (fold, event, { envelope }) => {
       const { stage = "unknown", message } = event;
       const { iteration } = fold;
-      if (!isNextAttempt(event)) return [createFrame(fold, envelope, "error", { iteration, stage, message })];
+      if (!isNextAttempt(event)) return [fold.create("error", envelope, { iteration, stage, message })];
       // What follows belongs to another iteration than the interrupted work.
       fold.iteration++;
       const { attempt } = event;
-      return [createFrame(fold, envelope, "error", { iteration, stage: INTERRUPTED, message, attempt })];
+      return [fold.create("error", envelope, { iteration, stage: INTERRUPTED, message, attempt })];
     },
     {
-      lostFields: ["code", "error_type", "recoverable", "call_id", "details"],
+      lostFields: listLost("error", "message", "stage", "attempt"),
       note: "an error with an `attempt` has the stage `interrupted`, and a new iteration follows",
     },
   ),
   retrieval_complete: carried(
     "retrieval_complete",
-    (fold, { doc_count }, { envelope }) => [
-      createFrame(fold, envelope, "retrieval_complete", withMetadata({ doc_count })),
-    ],
+    (fold, { doc_count }, { envelope }) => [fold.create("retrieval_complete", envelope, withMetadata({ doc_count }))],
     { lostFields: ["query", "sources"] },
   ),
   compression_applied: carried(
     "compression_applied",
     (fold, { before_tokens, after_tokens }, { envelope }) => [
-      createFrame(fold, envelope, "compression_applied", withMetadata({ before_tokens, after_tokens })),
+      fold.create("compression_applied", envelope, withMetadata({ before_tokens, after_tokens })),
     ],
-    { lostFields: ["method", "covered_messages", "covered_digest", "summary"] },
+    { lostFields: listLost("compression_applied", "before_tokens", "after_tokens") },
   ),
   ...sameRow(SESSION_EVENTS, omitted("002 has no event for it")),
   llm_content: omitted("only the owner may read it"),
-  foreign: carried(
-    "original frame",
-    (_fold, { dialect, frame }) =>
-      dialect === "stream-event" && isJsonObject(frame) ? [frame as unknown as StreamEventFrame] : [],
-    {
-      note: "only frames that came from this dialect",
-      isLost: ({ dialect }) => dialect !== "stream-event",
-    },
-  ),
+  foreign: ownFrames("stream-event", (_fold, frame) => [frame as unknown as StreamEventFrame]),
   tool_start: omitted("002 reports only when a call is made and when it ends"),
   tool_call_chunk: omitted("002 announces only complete calls"),
   tool_output: omitted("002 has no event for tool output"),

@@ -15,9 +15,9 @@ const APPROVALS = `FROM @.landmarks l JOIN @.runs r ON r.session = l.session AND
 const SESSIONS = `SELECT ${HEAD} FROM (SELECT session FROM @.runs WHERE last_id IS NULL
     UNION SELECT session FROM @.commands WHERE outcome IS NULL AND kind = 'enqueue') a
   JOIN @.sessions s ON s.key = a.session
-  WHERE s.session_id IS NOT NULL AND s.key < $2 AND ($4::text IS NULL OR s.owner = $4)
-    AND (NOT $5::boolean OR EXISTS (SELECT 1 ${APPROVALS} AND l.session = s.key))
-  ORDER BY s.key DESC LIMIT $3`;
+  WHERE s.session_id IS NOT NULL AND s.key < $1 AND ($3::text IS NULL OR s.owner = $3)
+    AND (NOT $4::boolean OR EXISTS (SELECT 1 ${APPROVALS} AND l.session = s.key))
+  ORDER BY s.key DESC LIMIT $2`;
 
 const RUNS = `SELECT r.session, ${RUN} FROM @.runs r WHERE r.session = ANY($1::bigint[]) AND r.last_id IS NULL
   ORDER BY r.first_id`;
@@ -32,13 +32,12 @@ type OfSession<T> = T & { readonly session: number };
 /** See `Log.listActiveSessions`. */
 export async function listActiveSessions(
   db: PostgresDatabase,
-  now: number | null,
   { limit, after, owner, isWaiting = false }: ListActiveSessionsOptions,
 ): Promise<readonly ActiveSession[]> {
   return db.transact(
     async ({ query }) => {
-      const before = await findListKey({ query, now }, after, owner);
-      const values = [now, before, clampListLimit(limit), owner === undefined ? null : toColumn(owner), isWaiting];
+      const before = await findListKey({ query }, after, owner);
+      const values = [before, clampListLimit(limit), owner === undefined ? null : toColumn(owner), isWaiting];
       const heads = await query<StoredHead>(SESSIONS, values);
       if (heads.length === 0) return [];
       const keys = heads.map(({ key }) => key);

@@ -3,7 +3,7 @@
  * and the end that the append expects; a session that another transaction is changing is checked again after it. The
  * others of the batch do not depend on it. An append that was not stored is left to `appendOne`, which finds out why.
  */
-import type { PostgresDatabase, SqlValue, Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner, SqlValue, Transaction } from "../../postgres/postgres-database.ts";
 import { assertContinues, assertEpoch, mayBeStored } from "../change-rules.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { Append } from "../log.ts";
@@ -11,7 +11,7 @@ import { assertSession } from "../rules.ts";
 import { findCommands, settleCommands } from "./command-rows.ts";
 import { writeIndexes } from "./index-rows.ts";
 import { insertRecords, type NewRecordRow, readTexts, splitRows } from "./record-rows.ts";
-import { lockSession, type LogQuery } from "./session-rows.ts";
+import { lockSession } from "./session-rows.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** One or more appends of a session that follow each other. */
@@ -89,7 +89,7 @@ function toArrays(appends: readonly BatchedAppend[]): readonly SqlValue[] {
  * `unknown_session`, `fenced`, `conflict` or `command_settled`.
  */
 export async function appendOne(
-  transaction: LogQuery,
+  transaction: SqlRunner,
   batch: Append,
   changes: IndexChanges | undefined,
 ): Promise<StoredAppend> {
@@ -116,7 +116,7 @@ export async function appendOne(
 }
 
 /** Whether the records with the IDs of the batch have its texts. */
-async function isStored(transaction: LogQuery, key: number, { expectedLastId, entries }: Append): Promise<boolean> {
+async function isStored(transaction: SqlRunner, key: number, { expectedLastId, entries }: Append): Promise<boolean> {
   if (entries.length === 0) return true;
   const texts = await readTexts(transaction, key, expectedLastId, entries.length);
   return texts.every((text, index) => text === entries[index]?.text);

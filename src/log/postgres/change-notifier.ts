@@ -12,6 +12,9 @@ const MAX_BYTES = 7500;
 /** Notifications sent at once; beyond them all watchers poll. */
 const MAX_NOTIFICATIONS = 8;
 
+/** Minimum pause between notifications, in milliseconds. */
+const INTERVAL_MS = 2;
+
 /** Pause after a notification, compared with the time it took. Many processes that notify slow each other down. */
 const PAUSE_FACTOR = 2;
 
@@ -31,17 +34,15 @@ export function channelOf(db: PostgresDatabase): string {
 export class ChangeNotifier {
   readonly #db: PostgresDatabase;
   readonly #writer: string;
-  readonly #intervalMs: number;
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
   #isClosed = false;
 
   /** `writer` identifies the notifications of this process, which it ignores. */
-  constructor(db: PostgresDatabase, writer: string, intervalMs: number) {
+  constructor(db: PostgresDatabase, writer: string) {
     this.#db = db;
     this.#writer = writer;
-    this.#intervalMs = intervalMs;
   }
 
   /** Notes a committed change. The first one after an idle period is sent at once. */
@@ -68,7 +69,7 @@ export class ChangeNotifier {
     this.#sending = this.#send().finally(() => {
       this.#sending = undefined;
       if (this.#isClosed) return;
-      const pauseMs = Math.max(this.#intervalMs, PAUSE_FACTOR * (performance.now() - began));
+      const pauseMs = Math.max(INTERVAL_MS, PAUSE_FACTOR * (performance.now() - began));
       this.#timer = setTimeout(() => {
         this.#timer = undefined;
         if (this.#changed.size > 0) this.#sendNow();

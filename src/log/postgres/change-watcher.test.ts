@@ -26,7 +26,7 @@ test("connects once per interval while each connection is lost as soon as it lis
   const db = { connectListener, escape: same, format: same, read: none, write: none, settings, onChange };
   const watcher = new ChangeWatcher({
     db: db as unknown as PostgresDatabase,
-    feed: new Feed(1000, LOG_LIMITS),
+    feed: new Feed({ ...LOG_LIMITS, maxFeedBytes: 1000 }),
     writer: "w",
     pollMs: 1000,
   });

@@ -1,10 +1,9 @@
 /** Reads and writes the rows of commands. */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { assertRunLimit } from "../change-rules.ts";
 import type { Settlement } from "../log.ts";
 import type { RunLimit } from "../log-limits.ts";
 import type { CommandRow, NewCommand } from "../stored-rows.ts";
-import { type LogQuery, NOW } from "./session-rows.ts";
 import { fromColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 
 /** Columns of `CommandRow`. */
@@ -16,11 +15,11 @@ const COUNT = `SELECT count(*)::integer AS pending, count(*) FILTER (WHERE kind 
   FROM @.commands WHERE session = $1 AND outcome IS NULL`;
 
 const INSERT = `INSERT INTO @.commands AS c (session, command_id, kind, body, actor, created_at)
-  VALUES ($2, $3, $4, $5, $6, ${NOW}) RETURNING ${COMMAND}`;
+  VALUES ($1, $2, $3, $4, $5, @now) RETURNING ${COMMAND}`;
 
-const SETTLE = `UPDATE @.commands c SET outcome = i.outcome, settled_at = ${NOW}
-  FROM unnest($3::text[], $4::text[]) AS i(command_id, outcome)
-  WHERE c.session = $2 AND c.command_id = i.command_id`;
+const SETTLE = `UPDATE @.commands c SET outcome = i.outcome, settled_at = @now
+  FROM unnest($2::text[], $3::text[]) AS i(command_id, outcome)
+  WHERE c.session = $1 AND c.command_id = i.command_id`;
 
 const COUNT_RUNS = "SELECT @.count_runs($1, $2) AS runs";
 
@@ -28,7 +27,7 @@ const DROP_ACTORS = `DELETE FROM @.actors WHERE actor IN (SELECT actor FROM @.ac
 
 /** Finds commands by their IDs. */
 export async function findCommands(
-  { query }: LogQuery,
+  { query }: SqlRunner,
   session: number,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, CommandRow>> {
@@ -42,7 +41,7 @@ export function readCommand(row: CommandRow): CommandRow {
 }
 
 export async function countPending(
-  { query }: LogQuery,
+  { query }: SqlRunner,
   session: number,
 ): Promise<{ readonly pending: number; readonly messages: number }> {
   const [row] = await query<{ pending: number; messages: number }>(COUNT, [session]);
@@ -53,7 +52,7 @@ export async function countPending(
  * Throws `too_many_runs` if the principal may not have another run; the runs of `fork` do not count. Other transactions
  * that check its limit wait until the end of this one, so this one must have locked or created its session before.
  */
-export async function checkRunLimit({ query }: LogQuery, limit: RunLimit | undefined, fork = 0): Promise<void> {
+export async function checkRunLimit({ query }: SqlRunner, limit: RunLimit | undefined, fork = 0): Promise<void> {
   if (limit === undefined) return;
   const [row] = await query<{ runs: number }>(COUNT_RUNS, [toColumn(limit.actor), fork]);
   assertRunLimit(row?.runs ?? 0, limit);
@@ -65,22 +64,22 @@ export async function dropActors(db: PostgresDatabase): Promise<void> {
 }
 
 export async function insertCommand(
-  { query, now }: LogQuery,
+  { query }: SqlRunner,
   session: number,
   { commandId, kind, body, actor }: NewCommand,
 ): Promise<CommandRow> {
-  const values = [now, session, toColumn(commandId), kind, body, toOptionalColumn(actor ?? undefined)];
+  const values = [session, toColumn(commandId), kind, body, toOptionalColumn(actor ?? undefined)];
   const [row] = await query<CommandRow>(INSERT, values);
   if (row === undefined) throw new TypeError("The database did not return the command");
   return readCommand(row);
 }
 
 export async function settleCommands(
-  { query, now }: LogQuery,
+  { query }: SqlRunner,
   session: number,
   settle: readonly Settlement[],
 ): Promise<void> {
   if (settle.length === 0) return;
   const ids = settle.map(({ commandId }) => toColumn(commandId));
-  await query(SETTLE, [now, session, ids, settle.map(({ outcome }) => JSON.stringify(outcome))]);
+  await query(SETTLE, [session, ids, settle.map(({ outcome }) => JSON.stringify(outcome))]);
 }

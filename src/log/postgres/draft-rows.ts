@@ -2,11 +2,11 @@
  * Drafts: sessions that are written in several transactions and have no ID until they are complete. No reader finds
  * them. A draft that is not written for a while is deleted by the next prune.
  */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { fromColumn, fromOptionalColumn, toColumn, toOptionalColumn } from "../../postgres/text-column.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { measureEntries } from "../entry.ts";
-import { findIndexChanges } from "../index-changes.ts";
+import type { IndexChanges } from "../index-changes.ts";
 import type { LogEntry } from "../log.ts";
 import type { NewSessionOptions } from "../log-tables.ts";
 import { inheritValues, sessionExists } from "../rules.ts";
@@ -18,21 +18,19 @@ import {
   insertSession,
   lockDraft,
   lockSession,
-  type LogQuery,
   type LogTransaction,
-  NOW,
   type StoredHead,
 } from "./session-rows.ts";
 
 /** Time without a write after which a draft is deleted. */
 const ABANDONED_MS = 5 * 60_000;
 
-const EXTEND = `UPDATE @.sessions SET last_id = $3, pos = $4, expires_at = ${NOW} + ${ABANDONED_MS} WHERE key = $2`;
+const EXTEND = `UPDATE @.sessions SET last_id = $2, pos = $3, expires_at = @now + ${ABANDONED_MS} WHERE key = $1`;
 
-const PUBLISH = `UPDATE @.sessions SET session_id = $3, title = $4, root_id = $5, is_pinned = $7, is_archived = $8, epoch = nextval('@.epochs'),
-    holder = NULL, expires_at = CASE WHEN $6::double precision = 0 THEN 0 ELSE ${NOW} + $6 END WHERE key = $2`;
+const PUBLISH = `UPDATE @.sessions SET session_id = $2, title = $3, root_id = $4, is_pinned = $6, is_archived = $7, epoch = nextval('@.epochs'),
+    holder = NULL, expires_at = CASE WHEN $5::double precision = 0 THEN 0 ELSE @now + $5 END WHERE key = $1`;
 
-const ABANDONED = `SELECT key FROM @.sessions WHERE session_id IS NULL AND expires_at <= ${NOW} LIMIT 100`;
+const ABANDONED = `SELECT key FROM @.sessions WHERE session_id IS NULL AND expires_at <= @now LIMIT 100`;
 
 export async function createDraft(transaction: LogTransaction, options: NewSessionOptions): Promise<number> {
   const { title: _title, isPinned: _isPinned, isArchived: _isArchived, rootId: _rootId, ...rest } = options;
@@ -46,17 +44,17 @@ export async function extendDraft(
   key: number,
   after: number,
   entries: readonly LogEntry[],
+  changes: IndexChanges,
 ): Promise<void> {
-  const { now, quota } = transaction;
   const head = assertDraft(await lockDraft(transaction, key));
   // The answer to an earlier attempt was lost.
   if (head.lastId === after + entries.length) return;
   const owner = fromColumn(head.owner);
   // Refused before the rest is copied; `publishDraft` decides.
-  await quota.assertRoom(transaction, owner, { bytes: head.pos - head.basePos + measureEntries(entries) });
+  await transaction.quota.assertRoom(transaction, owner, { bytes: head.pos - head.basePos + measureEntries(entries) });
   const end = await insertRecords(transaction, head, splitRows(entries.map(({ text }) => text)));
-  await transaction.query(EXTEND, [now, key, end.lastId, end.pos]);
-  await writeIndexes(transaction, [{ session: { key, owner }, changes: findIndexChanges(entries) }]);
+  await transaction.query(EXTEND, [key, end.lastId, end.pos]);
+  await writeIndexes(transaction, [{ session: { key, owner }, changes }]);
 }
 
 /** Throws `session_exists`, `quota_exceeded` and `too_many_runs`. */
@@ -67,7 +65,6 @@ export async function publishDraft(
   options: NewSessionOptions,
 ): Promise<void> {
   const { rootId = sessionId, graceMs = 0 } = options;
-  const { now, quota } = transaction;
   const known = await lockSession(transaction, sessionId);
   if (known?.key === key) return;
   if (known !== undefined) throw sessionExists(sessionId);
@@ -75,10 +72,9 @@ export async function publishDraft(
   const origin = await lockOrigin(transaction, options);
   const { title, isPinned, isArchived } = inheritValues(options, origin);
   const { owner, pos, basePos } = assertDraft(await lockDraft(transaction, key));
-  await quota.assertRoom(transaction, fromColumn(owner), { sessions: 1, bytes: pos - basePos });
+  await transaction.quota.assertRoom(transaction, fromColumn(owner), { sessions: 1, bytes: pos - basePos });
   const names = [toColumn(sessionId), toOptionalColumn(title), toColumn(rootId)];
-  const values = [now, key, ...names, graceMs, isPinned, isArchived];
-  await transaction.query(PUBLISH, values);
+  await transaction.query(PUBLISH, [key, ...names, graceMs, isPinned, isArchived]);
   await checkRunLimit(transaction, options.runLimit, key);
   if (title === undefined) return;
   await writeTexts(transaction, [{ session: { key, owner: fromColumn(owner) }, eventId: 0, text: title }]);
@@ -94,14 +90,14 @@ async function lockOrigin(
   return origin && { ...origin, title: fromOptionalColumn(origin.title) };
 }
 
-export async function discardDraft(transaction: LogQuery, key: number): Promise<void> {
+export async function discardDraft(transaction: SqlRunner, key: number): Promise<void> {
   if ((await lockDraft(transaction, key)) !== undefined) await deleteRows(transaction, key);
 }
 
 /** Deletes drafts whose writers have ended or stopped. */
-export async function discardAbandoned(db: PostgresDatabase, now: number | null): Promise<void> {
-  for (const { key } of await db.read<{ key: number }>(ABANDONED, [now]))
-    await db.transact(async ({ query }) => discardDraft({ query, now }, key));
+export async function discardAbandoned(db: PostgresDatabase): Promise<void> {
+  for (const { key } of await db.read<{ key: number }>(ABANDONED))
+    await db.transact((transaction) => discardDraft(transaction, key));
 }
 
 function assertDraft(head: StoredHead | undefined): StoredHead {

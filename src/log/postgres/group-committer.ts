@@ -20,8 +20,6 @@ const MAX_BATCH_SESSIONS = 200;
 
 export interface GroupCommitterOptions {
   readonly db: PostgresDatabase;
-  /** The time of a test; null for the clock of the database. */
-  readonly now: () => number | null;
   /** Maximum size of all waiting appends in characters. More throw `backlog_full`. */
   readonly maxQueueBytes: number;
 }
@@ -153,10 +151,10 @@ export class GroupCommitter {
   }
 
   async #storeEach(one: TakenAppends): Promise<void> {
-    const { db, now } = this.#options;
+    const { db } = this.#options;
     for (const { batch, changes, resolve, reject } of one.appends) {
       try {
-        resolve(await db.transact(({ query }) => appendOne({ query, now: now() }, batch, changes)));
+        resolve(await db.transact((transaction) => appendOne(transaction, batch, changes)));
       } catch (error) {
         reject(error);
       }

@@ -3,7 +3,7 @@
  * many appends at once.
  */
 import { hash } from "node:crypto";
-import type { SqlValue, Transaction } from "../../postgres/postgres-database.ts";
+import type { SqlRunner, SqlValue, Transaction } from "../../postgres/postgres-database.ts";
 import type { IndexChanges, IndexedRunEnd, IndexedRunStart } from "../index-changes.ts";
 import type { Landmark, RunInfo } from "../log.ts";
 import { type IndexedSession, listTerms } from "../search-terms.ts";
@@ -78,10 +78,7 @@ const SET_TEXTS = `INSERT INTO @.texts (session, event_id, terms)
   ON CONFLICT (session, event_id) DO UPDATE SET terms = excluded.terms`;
 
 /** Stores the changes of appends whose records are stored in the same transaction. */
-export async function writeIndexes(
-  transaction: Pick<Transaction, "query">,
-  list: readonly SessionIndexChanges[],
-): Promise<void> {
+export async function writeIndexes(transaction: SqlRunner, list: readonly SessionIndexChanges[]): Promise<void> {
   const starts = new Map<string, readonly [session: number, start: IndexedRunStart]>();
   const ends = new Map<string, readonly [session: number, end: IndexedRunEnd]>();
   const landmarks = new Map<string, readonly [session: number, landmark: Landmark]>();
@@ -154,10 +151,7 @@ export interface TextOfSession {
 }
 
 /** Stores the terms of texts that have words. */
-export async function writeTexts(
-  { query }: Pick<Transaction, "query">,
-  texts: readonly TextOfSession[],
-): Promise<void> {
+export async function writeTexts({ query }: SqlRunner, texts: readonly TextOfSession[]): Promise<void> {
   const rows = texts.flatMap(({ session, eventId, text }) => {
     const words = listWords(text).slice(0, MAX_TERMS_LENGTH);
     if (words === "") return [];

@@ -70,7 +70,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("leases in PostgreSQL", () => {
       await mayEnd.promise;
     });
     await isLocked.promise;
-    const renewer = new LeaseRenewer(db, () => now);
+    const renewer = new LeaseRenewer(db);
     let isRenewed = false;
     const waiting = renewer.renew(locked, 1000).then((lease) => {
       isRenewed = true;
@@ -85,7 +85,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("leases in PostgreSQL", () => {
 
   test("fail together if the database is not available", async () => {
     const away = await openPostgres("postgres://127.0.0.1:1/none", { waitMs: 0 });
-    const renewer = new LeaseRenewer(away, () => now);
+    const renewer = new LeaseRenewer(away);
     const lease = { sessionId: "s", epoch: 1, incarnation: "i", lastId: 0, expiresAt: 0 };
     const results = await Promise.allSettled([1, 2, 3].map((epoch) => renewer.renew({ ...lease, epoch }, 1000)));
     expect(results).toMatchObject(results.map(() => ({ reason: { code: "store_unavailable" } })));

@@ -9,13 +9,12 @@ import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 import type { Lease } from "../log.ts";
 import { renewLease } from "./lease-rows.ts";
-import { NOW } from "./session-rows.ts";
 
 const RENEW_ALL = `WITH free AS (
-    SELECT s.key, i.ttl FROM unnest($2::text[], $3::bigint[], $4::double precision[]) AS i(session_id, epoch, ttl)
+    SELECT s.key, i.ttl FROM unnest($1::text[], $2::bigint[], $3::double precision[]) AS i(session_id, epoch, ttl)
     JOIN @.sessions s ON s.session_id = i.session_id AND s.epoch = i.epoch
     WHERE s.holder IS NOT NULL FOR NO KEY UPDATE OF s SKIP LOCKED)
-  UPDATE @.sessions s SET expires_at = ${NOW} + free.ttl FROM free WHERE s.key = free.key
+  UPDATE @.sessions s SET expires_at = @now + free.ttl FROM free WHERE s.key = free.key
   RETURNING s.session_id AS "sessionId", s.epoch, s.incarnation, s.last_id AS "lastId", s.expires_at AS "expiresAt"`;
 
 /** Leases per statement. */
@@ -30,12 +29,10 @@ interface Renewal {
 
 export class LeaseRenewer {
   readonly #db: PostgresDatabase;
-  readonly #now: () => number | null;
   #waiting: Renewal[] = [];
 
-  constructor(db: PostgresDatabase, now: () => number | null) {
+  constructor(db: PostgresDatabase) {
     this.#db = db;
-    this.#now = now;
   }
 
   /** Throws `fenced` or `unknown_session`. */
@@ -57,7 +54,7 @@ export class LeaseRenewer {
     try {
       const renewed = renewals.length === 1 ? new Map<string, Lease>() : await this.#renewTogether(renewals);
       for (const { lease, ttlMs, resolve } of renewals)
-        resolve(renewed.get(keyOf(lease)) ?? renewLease(this.#db, this.#now(), lease, ttlMs));
+        resolve(renewed.get(keyOf(lease)) ?? renewLease(this.#db, lease, ttlMs));
     } catch (error) {
       for (const { reject } of renewals) reject(error);
     }
@@ -66,7 +63,6 @@ export class LeaseRenewer {
   async #renewTogether(renewals: readonly Renewal[]): Promise<ReadonlyMap<string, Lease>> {
     const valid = renewals.filter(({ lease }) => Number.isSafeInteger(lease.epoch));
     const rows = await this.#db.write<Lease>(RENEW_ALL, [
-      this.#now(),
       valid.map(({ lease }) => toColumn(lease.sessionId)),
       valid.map(({ lease }) => lease.epoch),
       valid.map(({ ttlMs }) => ttlMs),

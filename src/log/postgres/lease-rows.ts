@@ -2,22 +2,18 @@
  * Grants, renews and ends leases. The clock of the database decides whether a lease has ended; clocks and process IDs of
  * the writers do not matter. An epoch is granted once.
  */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { assertFree } from "../change-rules.ts";
-import type { AcquiredLease, AcquireOptions, LandmarkKind, Lease } from "../log.ts";
-import { Page } from "../page.ts";
-import { clampListLimit, fenced, unknownSession } from "../rules.ts";
-import type { RunRow } from "../stored-rows.ts";
-import { LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
-import { readTexts } from "./record-rows.ts";
-import { findSession, HEAD, isHeld, type KnownHolders, type LogQuery, NOW, type StoredHead } from "./session-rows.ts";
+import type { AcquireOptions, Lease } from "../log.ts";
+import { fenced, unknownSession } from "../rules.ts";
+import { findSession, HEAD, isHeld, type KnownHolders, type StoredHead } from "./session-rows.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
-const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $3, lease = $4,
-    expires_at = ${NOW} + $5, changes = changes + 1 WHERE s.key = $2 RETURNING ${HEAD}`;
+const ACQUIRE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = $2, lease = $3,
+    expires_at = @now + $4, changes = changes + 1 WHERE s.key = $1 RETURNING ${HEAD}`;
 
-const RENEW = `UPDATE @.sessions s SET expires_at = ${NOW} + $4
-  WHERE s.session_id = $2 AND s.epoch = $3 AND s.holder IS NOT NULL RETURNING ${HEAD}`;
+const RENEW = `UPDATE @.sessions s SET expires_at = @now + $3
+  WHERE s.session_id = $1 AND s.epoch = $2 AND s.holder IS NOT NULL RETURNING ${HEAD}`;
 
 const RELEASE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = NULL, lease = $3, expires_at = 0,
     changes = changes + 1 WHERE s.session_id = $1 AND s.epoch = $2
@@ -26,15 +22,6 @@ const RELEASE = `UPDATE @.sessions s SET epoch = nextval('@.epochs'), holder = N
 
 /** In the column `lease` of a session that its last writer handed over. A lease has a random ID there. */
 const HANDED_OVER = "handed over";
-
-const LIVE = `SELECT ${RUN} FROM @.runs r WHERE r.session = $1 AND r.last_id IS NULL ORDER BY r.first_id`;
-
-const MARKS = (["todo_list", "tool_permission"] satisfies readonly LandmarkKind[])
-  .map(
-    (kind) => `(SELECT ${LANDMARK} FROM @.landmarks l WHERE l.session = $1 AND l.kind = '${kind}'
-  ORDER BY l.event_id DESC LIMIT ${clampListLimit()})`,
-  )
-  .join(" UNION ALL ");
 
 export interface LeaseRequest extends Required<Omit<AcquireOptions, "create">> {
   /** Identifies this request, also when it is repeated. */
@@ -49,32 +36,27 @@ export function isHandedOver({ lease }: StoredHead, token: string): boolean | un
 
 /** Grants a lease of a locked session. Throws `lease_held`. */
 export async function grantLease(
-  transaction: LogQuery,
+  transaction: SqlRunner,
   sessionId: string,
   head: StoredHead,
   { holder, ttlMs, takeover, token, known }: LeaseRequest,
-): Promise<Omit<AcquiredLease, "wasHandedOver">> {
+): Promise<Lease> {
   const isGranted = head.lease === token;
   const isFree = isGranted || !isHeld(head, known);
   assertFree(sessionId, isFree ? undefined : fromColumn(head.holder ?? ""), takeover);
   const [row = head] = isGranted
     ? [head]
-    : await transaction.query<StoredHead>(ACQUIRE, [transaction.now, head.key, toColumn(holder), token, ttlMs]);
-  return { ...toLease(sessionId, row), ...(await readWriterState(transaction, sessionId, row)) };
+    : await transaction.query<StoredHead>(ACQUIRE, [head.key, toColumn(holder), token, ttlMs]);
+  return toLease(sessionId, row);
 }
 
 /** Throws `fenced` or `unknown_session`. */
-export async function renewLease(
-  db: PostgresDatabase,
-  now: number | null,
-  { sessionId, epoch }: Lease,
-  ttlMs: number,
-): Promise<Lease> {
+export async function renewLease(db: PostgresDatabase, { sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
   const [row] = Number.isSafeInteger(epoch)
-    ? await db.write<StoredHead>(RENEW, [now, toColumn(sessionId), epoch, ttlMs])
+    ? await db.write<StoredHead>(RENEW, [toColumn(sessionId), epoch, ttlMs])
     : [];
   if (row !== undefined) return toLease(sessionId, row);
-  const head = await findSession({ ...db.reader, now }, sessionId);
+  const head = await findSession(db.reader, sessionId);
   throw head === undefined ? unknownSession(sessionId) : fenced(sessionId, head.epoch);
 }
 
@@ -93,22 +75,4 @@ export async function endLease(
 
 function toLease(sessionId: string, { epoch, incarnation, lastId, expiresAt }: StoredHead): Lease {
   return { sessionId, epoch, incarnation, lastId, expiresAt };
-}
-
-/** Reads what a new writer of the session continues from. */
-async function readWriterState(
-  transaction: LogQuery,
-  sessionId: string,
-  { key, firstId, lastId, updatedAt }: StoredHead,
-): Promise<Omit<AcquiredLease, keyof Lease | "wasHandedOver">> {
-  const liveRuns = (await transaction.query<RunRow>(LIVE, [key])).map(readRun);
-  const found = (await transaction.query<StoredLandmark>(MARKS, [key])).map(readLandmark);
-  const marks = {
-    todoLists: found.filter(({ kind }) => kind === "todo_list"),
-    toolPermissions: found.filter(({ kind }) => kind === "tool_permission"),
-  };
-  if (lastId < firstId) return { lastTs: lastId === 0 ? 0 : updatedAt, liveRuns, ...marks };
-  const texts = await readTexts(transaction, key, lastId - 1, 1);
-  const [last] = new Page(sessionId, lastId - 1, lastId, texts).records;
-  return { lastTs: last?.envelope.ts ?? 0, liveRuns, ...marks };
 }

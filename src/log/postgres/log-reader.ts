@@ -32,24 +32,24 @@ import { listActiveSessions } from "./active-sessions.ts";
 import { COMMAND, readCommand } from "./command-rows.ts";
 import { hashOf, LANDMARK, readLandmark, readRun, RUN, type StoredLandmark } from "./index-rows.ts";
 import { listCarried, type RecordRow, ROWS_AFTER, takeTexts } from "./record-rows.ts";
-import { describeHead, findSession, HEAD, type LogQuery, NOW, type StoredHead } from "./session-rows.ts";
+import { describeHead, findSession, HEAD, type StoredHead } from "./session-rows.ts";
 import { findListKey } from "./search-sessions.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
 
-const LIST = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id IS NOT NULL AND s.key < $2`;
-const NEWEST = "ORDER BY s.key DESC LIMIT $3";
-const BRANCHES = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id IS NOT NULL AND s.root_id = $4 AND s.owner = $5`;
+const LIST = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id IS NOT NULL AND s.key < $1`;
+const NEWEST = "ORDER BY s.key DESC LIMIT $2";
+const BRANCHES = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id IS NOT NULL AND s.root_id = $3 AND s.owner = $4`;
 
 const ORPHANS = `SELECT s.session_id AS "sessionId" FROM @.sessions s
-  WHERE s.session_id IS NOT NULL AND s.key > $2
-    AND (s.expires_at + $4 <= ${NOW} OR regexp_replace(s.holder, '/[0-9]+$', '') = ANY($5::text[])) AND s.key IN
+  WHERE s.session_id IS NOT NULL AND s.key > $1
+    AND (s.expires_at + $3 <= @now OR regexp_replace(s.holder, '/[0-9]+$', '') = ANY($4::text[])) AND s.key IN
     (SELECT session FROM @.runs WHERE last_id IS NULL UNION SELECT session FROM @.commands WHERE outcome IS NULL)
-  ORDER BY s.key LIMIT $3`;
+  ORDER BY s.key LIMIT $2`;
 
 const PAGE = `SELECT ${HEAD}, r."firstId" AS "rowFirstId", r."lastId" AS "rowLastId", r.text
-  FROM @.sessions s LEFT JOIN LATERAL (${ROWS_AFTER}) r ON true WHERE s.session_id = $2 ORDER BY r."lastId"`;
+  FROM @.sessions s LEFT JOIN LATERAL (${ROWS_AFTER}) r ON true WHERE s.session_id = $1 ORDER BY r."lastId"`;
 
 /** Runs may end while another one is live. Those written by Loom do not overlap; imported ones may. */
 const FOLD = `SELECT s.first_id AS "firstId", (SELECT max(r.last_id) FROM @.runs r WHERE r.session = s.key
@@ -84,62 +84,55 @@ function selectListed({ isNewestVersion = false, isPinned, isArchived }: ListSes
 export class LogReader implements TableReader {
   readonly #db: PostgresDatabase;
   readonly #limits: LogLimits;
-  readonly #now: () => number | null;
 
-  constructor(db: PostgresDatabase, limits: LogLimits, now: () => number | null) {
+  constructor(db: PostgresDatabase, limits: LogLimits) {
     this.#db = db;
     this.#limits = limits;
-    this.#now = now;
-  }
-
-  get #reads(): LogQuery {
-    return { ...this.#db.reader, now: this.#now() };
   }
 
   async getSession(sessionId: string): Promise<SessionInfo | undefined> {
-    const head = await findSession(this.#reads, sessionId);
+    const head = await findSession(this.#db.reader, sessionId);
     return head === undefined ? undefined : this.#describe(head);
   }
 
   async listSessions(options: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
     const { limit, after, owner } = options;
-    const reads = this.#reads;
-    const values = [reads.now, await findListKey(reads, after, owner), clampListLimit(limit)];
+    const { reader } = this.#db;
+    const values = [await findListKey(reader, after, owner), clampListLimit(limit)];
     const list = `${LIST} ${selectListed(options)}`;
     const rows =
       owner === undefined
-        ? await reads.query<StoredHead>(`${list} ${NEWEST}`, values)
-        : await reads.query<StoredHead>(`${list} AND s.owner = $4 ${NEWEST}`, [...values, toColumn(owner)]);
+        ? await reader.query<StoredHead>(`${list} ${NEWEST}`, values)
+        : await reader.query<StoredHead>(`${list} AND s.owner = $3 ${NEWEST}`, [...values, toColumn(owner)]);
     return rows.map((row) => this.#describe(row));
   }
 
   async listActiveSessions(options: ListActiveSessionsOptions = {}): Promise<readonly ActiveSession[]> {
-    return listActiveSessions(this.#db, this.#now(), options);
+    return listActiveSessions(this.#db, options);
   }
 
   async listBranches(sessionId: string, options: ListBranchesOptions = {}): Promise<readonly SessionInfo[]> {
     const { limit, after, newestFirst = false } = options;
-    const reads = this.#reads;
-    const session = assertSession(await findSession(reads, sessionId), sessionId);
+    const { reader } = this.#db;
+    const session = assertSession(await findSession(reader, sessionId), sessionId);
     let position = newestFirst ? MAX_ID : 0;
     if (after !== undefined) {
-      const last = await findSession(reads, after);
+      const last = await findSession(reader, after);
       if (last === undefined || last.owner !== session.owner || last.rootId !== session.rootId)
         throw unknownListCursor(after);
       position = last.key;
     }
-    const order = newestFirst ? `AND s.key < $2 ${NEWEST}` : "AND s.key > $2 ORDER BY s.key LIMIT $3";
-    const values = [reads.now, position, clampListLimit(limit), session.rootId, session.owner];
+    const order = newestFirst ? `AND s.key < $1 ${NEWEST}` : "AND s.key > $1 ORDER BY s.key LIMIT $2";
+    const values = [position, clampListLimit(limit), session.rootId, session.owner];
     return (await this.#db.read<StoredHead>(`${BRANCHES} ${order}`, values)).map((row) => this.#describe(row));
   }
 
   async listOrphans({ limit, after }: PagingOptions = {}): Promise<readonly string[]> {
-    const now = this.#now();
     return this.#db.transact(
       async ({ query }) => {
-        const from = after === undefined ? 0 : await findListKey({ query, now }, after, undefined);
+        const from = after === undefined ? 0 : await findListKey({ query }, after, undefined);
         const { recoveryMs, endedProcesses } = this.#db;
-        const values = [now, from, clampListLimit(limit), recoveryMs, [...endedProcesses]];
+        const values = [from, clampListLimit(limit), recoveryMs, [...endedProcesses]];
         const rows = await query<{ sessionId: string }>(ORPHANS, values);
         return rows.map(({ sessionId }) => fromColumn(sessionId));
       },
@@ -151,7 +144,7 @@ export class LogReader implements TableReader {
     const { maxPageRecords, maxPageBytes } = this.#limits;
     const most = clampPageLimit(limit, maxPageRecords);
     const room = clampPageLimit(maxBytes, maxPageBytes);
-    const values = [this.#now(), toColumn(sessionId), clampId(after), most, room];
+    const values = [toColumn(sessionId), clampId(after), most, room];
     const rows = await this.#db.read<PageRow>(PAGE, values);
     const { firstId, lastId, incarnation } = assertSession(rows[0], sessionId);
     assertPosition(sessionId, after, firstId, lastId);
@@ -164,12 +157,16 @@ export class LogReader implements TableReader {
   }
 
   async readCarried(sessionId: string): Promise<readonly LogEntry[]> {
-    const { key } = assertSession(await findSession(this.#reads, sessionId), sessionId);
+    const { key } = assertSession(await findSession(this.#db.reader, sessionId), sessionId);
     return listCarried(this.#db.reader, key);
   }
 
   async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
     return (await this.#listRuns(sessionId, "AND r.run_id = $2", [toColumn(runId)]))[0];
+  }
+
+  async listLiveRuns(sessionId: string): Promise<readonly RunInfo[]> {
+    return this.#listRuns(sessionId, "AND r.last_id IS NULL ORDER BY r.first_id", []);
   }
 
   async listRuns(sessionId: string, { limit, after }: PagingOptions = {}): Promise<readonly RunInfo[]> {

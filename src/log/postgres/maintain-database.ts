@@ -12,12 +12,11 @@ import { fromColumn } from "../../postgres/text-column.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 import type { StoreCounts, StoredPartVersion, StoreStatus } from "../store-status.ts";
 import { LOG_FORMAT } from "./schema.ts";
-import { NOW } from "./session-rows.ts";
 
 /** The last part of the name of a holder is a counter of its process. */
 const COUNT = `SELECT count(*) AS sessions, coalesce(sum(s.last_id - s.first_id + 1), 0)::bigint AS records,
     coalesce(sum(s.pos - s.base_pos), 0)::bigint AS bytes,
-    count(DISTINCT regexp_replace(s.holder, '/[0-9]+$', '')) FILTER (WHERE s.expires_at > ${NOW}) AS workers,
+    count(DISTINCT regexp_replace(s.holder, '/[0-9]+$', '')) FILTER (WHERE s.expires_at > @now) AS workers,
     (SELECT count(*) FROM @.runs r JOIN @.sessions l ON l.key = r.session
       WHERE r.last_id IS NULL AND l.session_id IS NOT NULL) AS "liveRuns",
     (SELECT count(*) FROM @.commands WHERE outcome IS NULL) AS "pendingCommands"
@@ -33,7 +32,7 @@ export async function readDatabaseStatus(
     const stored = await readVersions(db);
     const all = [LOG_FORMAT, ...formats];
     const versions = all.map((format) => describePart(format, assertKnown(stored.get(format.name), format)));
-    const counts = stored.has(LOG_FORMAT.name) ? await db.read<StoreCounts>(COUNT, [null]) : [];
+    const counts = stored.has(LOG_FORMAT.name) ? await db.read<StoreCounts>(COUNT) : [];
     return { versions, counts: counts[0] };
   });
 }
@@ -80,10 +79,10 @@ const BATCH = 500;
 /** More epochs than can have been granted since any backup. Epochs stay safe integers for two million renewals. */
 const EPOCHS = 2 ** 32;
 
-const HELD = `SELECT s.session_id AS "sessionId", s.holder, s.expires_at - ${NOW} AS ms FROM @.sessions s
-  WHERE s.session_id IS NOT NULL AND s.holder IS NOT NULL AND s.expires_at > ${NOW}`;
+const HELD = `SELECT s.session_id AS "sessionId", s.holder, s.expires_at - @now AS ms FROM @.sessions s
+  WHERE s.session_id IS NOT NULL AND s.holder IS NOT NULL AND s.expires_at > @now`;
 
-const HELD_OF_BATCH = `${HELD} AND s.key = ANY($2::bigint[])`;
+const HELD_OF_BATCH = `${HELD} AND s.key = ANY($1::bigint[])`;
 
 const LAST_TO_END = "ORDER BY s.expires_at DESC LIMIT 1";
 
@@ -123,7 +122,7 @@ export async function renewDatabase(
         `The database ${db.where} has no tables; create them with \`loom store migrate\``,
       );
     await migratePostgres(db, LOG_FORMAT);
-    assertFree(await db.read<HeldLease>(`${HELD} ${LAST_TO_END}`, [null]));
+    assertFree(await db.read<HeldLease>(`${HELD} ${LAST_TO_END}`));
     await skipEpochs(db);
     let count = 0;
     for (let after = 0; ;) {
@@ -149,7 +148,7 @@ async function renewBatch(db: PostgresDatabase, after: number): Promise<readonly
   return db.transact(async ({ query }) => {
     const keys = (await query<{ key: number }>(LOCK_BATCH, [after])).map(({ key }) => key);
     if (keys.length === 0) return keys;
-    assertFree(await query<HeldLease>(`${HELD_OF_BATCH} ${LAST_TO_END}`, [null, keys]));
+    assertFree(await query<HeldLease>(`${HELD_OF_BATCH} ${LAST_TO_END}`, [keys]));
     await query(RENEW, [keys]);
     await query(FORGET_SNAPSHOTS, [keys]);
     return keys;

@@ -2,7 +2,7 @@
  * Storage quotas of owners. What an owner has stored is counted from its sessions, and only if there are quotas. Changes
  * that a quota may refuse are made one after the other for each owner, over all processes.
  */
-import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { assertQuota, hasQuotas, NO_USAGE, type OwnerQuotas, type OwnerUsage } from "../owner-quota.ts";
 import { toColumn } from "../../postgres/text-column.ts";
@@ -33,7 +33,7 @@ export class OwnerQuota {
   }
 
   /** Throws `quota_exceeded` if the owner may not store more. Others wait until the end of the transaction. */
-  async assertRoom({ query }: Pick<Transaction, "query">, owner: string, more: Partial<OwnerUsage>): Promise<void> {
+  async assertRoom({ query }: SqlRunner, owner: string, more: Partial<OwnerUsage>): Promise<void> {
     if (!this.#isOn) return;
     await query("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [toColumn(owner)]);
     const [used = NO_USAGE] = await query<OwnerUsage>(COUNT, [toColumn(owner)]);

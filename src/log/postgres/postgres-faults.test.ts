@@ -155,7 +155,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("PostgreSQL", () => {
     const reports: (string | undefined)[] = [];
     monitor.watch((fault, warning) => reports.push(fault?.code ?? warning?.message));
     const attempts = vi.spyOn(db, "connectListener");
-    const feed = new Feed(1000, LOG_LIMITS);
+    const feed = new Feed({ ...LOG_LIMITS, maxFeedBytes: 1000 });
     const { onDeaf } = monitor;
     const watcher = new ChangeWatcher({ db, feed, writer: "w", pollMs: 5, retryMs: 10, onDeaf });
     const countConnections = async (): Promise<number> => {

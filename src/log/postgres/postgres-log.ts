@@ -6,13 +6,12 @@
 import { randomUUID } from "node:crypto";
 import { migratePostgres } from "../../postgres/migrate.ts";
 import { openPostgres, type PostgresDatabase } from "../../postgres/postgres-database.ts";
-import { SearchQueue } from "../../postgres/search-queue.ts";
-import { fromColumn } from "../../postgres/text-column.ts";
+import { SearchQueue } from "../../protocol/search-queue.ts";
+import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 import { assertEpoch } from "../change-rules.ts";
 import { Feed } from "../feed.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type {
-  AcquiredLease,
   AcquireOptions,
   Append,
   BlobUsage,
@@ -25,9 +24,9 @@ import type {
   SessionChanges,
 } from "../log.ts";
 import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
+import type { CommandSubmission, GrantedLease, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
 import type { PrunableStore } from "../prune-runs.ts";
-import { assertSession } from "../rules.ts";
+import { assertSession, MAX_SNAPSHOTS } from "../rules.ts";
 import { StoreLog } from "../store-log.ts";
 import type { CommandRow } from "../stored-rows.ts";
 import { ChangeNotifier } from "./change-notifier.ts";
@@ -45,12 +44,21 @@ import { type PostgresLogOptions, STORE_DEFAULTS } from "../store-options.ts";
 import { createPruner, dropCommands } from "./retention-rows.ts";
 import { LOG_FORMAT } from "./schema.ts";
 import { searchSessions } from "./search-sessions.ts";
-import { deleteRows, lockSession, type LogTransaction, NOW, openSession } from "./session-rows.ts";
-import { saveSnapshot } from "./snapshot-rows.ts";
+import { deleteRows, lockSession, type LogTransaction, openSession } from "./session-rows.ts";
 import { changeSession, submitCommand } from "./submit-command.ts";
 
 const POLL_MS = 1000;
-const NOTIFY_MS = 2;
+
+/** Stores nothing if the session was deleted or the record was pruned. */
+const SAVE_SNAPSHOT = `INSERT INTO @.snapshots (session, key, event_id, state)
+  SELECT s.key, $2, $3::bigint, $4 FROM @.sessions s WHERE s.session_id = $1 AND s.first_id <= $3
+  ON CONFLICT (session, key, event_id) DO UPDATE SET state = excluded.state RETURNING session`;
+
+/** Deletes the oldest beyond the limits. */
+const TRIM_SNAPSHOTS = `DELETE FROM @.snapshots p USING (
+    SELECT seq, sum(octet_length(state)) OVER w AS bytes, row_number() OVER w AS place
+    FROM @.snapshots WHERE session = $1 WINDOW w AS (ORDER BY seq DESC)) old
+  WHERE p.session = $1 AND p.seq = old.seq AND (old.bytes > $2 OR old.place > ${MAX_SNAPSHOTS})`;
 
 /** A log in PostgreSQL, opened by `openPostgresLog`. */
 export type PostgresLog = Log & Required<Pick<Log, "monitor" | "waitLonger" | "watchOrphans">>;
@@ -64,8 +72,9 @@ export async function openPostgresLog(
   const db = ownsDatabase ? await openPostgres(database, options) : database;
   try {
     await migratePostgres(db, LOG_FORMAT);
+    db.now = options.now;
     const limits = { ...LOG_LIMITS, ...options.limits };
-    const feed = new Feed(limits.maxFeedBytes, limits);
+    const feed = new Feed(limits);
     const tables = new PostgresTables(db, { ...options, limits, feed, ownsDatabase });
     const log = new StoreLog({ tables, feed, limits, meter: options.meter });
     return Object.assign(log, {
@@ -106,37 +115,32 @@ class PostgresTables implements LogTables {
   #isClosed = false;
 
   constructor(db: PostgresDatabase, options: PostgresTablesOptions) {
-    const { limits, feed, pollMs = POLL_MS, notifyMs = NOTIFY_MS } = options;
+    const { limits, feed, pollMs = POLL_MS } = options;
     const { maxQueueBytes = STORE_DEFAULTS.maxQueueBytes } = options;
     this.#db = db;
     this.#options = options;
-    this.reader = new LogReader(db, limits, this.#now);
-    this.#renewer = new LeaseRenewer(db, this.#now);
-    this.#committer = new GroupCommitter({ db, now: this.#now, maxQueueBytes });
+    this.reader = new LogReader(db, limits);
+    this.#renewer = new LeaseRenewer(db);
+    this.#committer = new GroupCommitter({ db, maxQueueBytes });
     this.#quota = new OwnerQuota(db, limits);
     this.#searchTimeoutMs = options.searchTimeoutMs ?? STORE_DEFAULTS.searchTimeoutMs;
-    this.#searches = new SearchQueue(
-      this.#searchTimeoutMs,
-      options.maxWaitingSearches ?? STORE_DEFAULTS.maxWaitingSearches,
-    );
+    const { maxWaitingSearches: maxWaiting = STORE_DEFAULTS.maxWaitingSearches } = options;
+    this.#searches = new SearchQueue({ maxWaiting, timeoutMs: this.#searchTimeoutMs });
     const writer = randomUUID();
-    this.#notifier = new ChangeNotifier(db, writer, notifyMs);
+    this.#notifier = new ChangeNotifier(db, writer);
     const measure = () => ({ ...this.#committer.load, feedBytes: feed.bytes });
     this.monitor = new DatabaseMonitor({ db, measure });
     this.#watcher = new ChangeWatcher({ db, feed, writer, pollMs, onDeaf: this.monitor.onDeaf });
-    this.pruner = createPruner(db, this.#now, (sessionId) => this.#notifier.note(sessionId));
+    this.pruner = createPruner(db, (sessionId) => this.#notifier.note(sessionId));
   }
 
-  /** Null: the clock of the database. */
-  readonly #now = (): number | null => this.#options.now?.() ?? null;
-
   async now(): Promise<number> {
-    const [time] = await this.#db.read<{ now: number }>(`SELECT ${NOW} AS now`, [this.#now()]);
+    const [time] = await this.#db.read<{ now: number }>("SELECT @now AS now");
     return time?.now ?? 0;
   }
 
   async searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]> {
-    const search = { db: this.#db, now: this.#now(), timeoutMs: this.#searchTimeoutMs };
+    const search = { db: this.#db, timeoutMs: this.#searchTimeoutMs };
     return this.#searches.run(() => searchSessions(search, options), options.signal);
   }
 
@@ -155,8 +159,8 @@ class PostgresTables implements LogTables {
     return this.#change((transaction) => createDraft(transaction, options));
   }
 
-  async extendDraft(key: number, after: number, entries: readonly LogEntry[]): Promise<void> {
-    await this.#change((transaction) => extendDraft(transaction, key, after, entries));
+  async extendDraft(key: number, after: number, entries: readonly LogEntry[], changes: IndexChanges): Promise<void> {
+    await this.#change((transaction) => extendDraft(transaction, key, after, entries, changes));
   }
 
   async publishDraft(key: number, sessionId: string, options: NewSessionOptions): Promise<void> {
@@ -183,7 +187,7 @@ class PostgresTables implements LogTables {
     });
   }
 
-  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<AcquiredLease> {
+  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<GrantedLease> {
     const { create, ...request } = options;
     this.#db.leaseMs = options.ttlMs;
     const token = randomUUID();
@@ -232,18 +236,23 @@ class PostgresTables implements LogTables {
     });
   }
 
-  async saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): Promise<void> {
-    await saveSnapshot(this.#db, sessionId, snapshot, this.#options.limits.maxSessionSnapshotBytes);
+  async saveSnapshot(sessionId: string, { key, eventId, state }: EncoderSnapshot): Promise<void> {
+    const { maxSessionSnapshotBytes } = this.#options.limits;
+    await this.#db.transact(async ({ query }) => {
+      const values = [toColumn(sessionId), toColumn(key), eventId, state];
+      const [row] = await query<{ session: number }>(SAVE_SNAPSHOT, values);
+      if (row !== undefined) await query(TRIM_SNAPSHOTS, [row.session, maxSessionSnapshotBytes]);
+    });
   }
 
   async clean(settledBefore: number): Promise<void> {
-    await discardAbandoned(this.#db, this.#now());
+    await discardAbandoned(this.#db);
     await dropCommands(this.#db, settledBefore);
     await dropActors(this.#db);
   }
 
   #change<T>(work: (transaction: LogTransaction) => Promise<T>): Promise<T> {
-    return this.#db.transact((transaction) => work({ ...transaction, now: this.#now(), quota: this.#quota }));
+    return this.#db.transact((transaction) => work({ ...transaction, quota: this.#quota }));
   }
 
   onChange(sessionId: string): void {

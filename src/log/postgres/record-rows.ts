@@ -1,11 +1,9 @@
 /** Reads and writes the rows of records, and carried records. A row has one or more records, one per line. */
 import { Buffer } from "node:buffer";
 import { LoomError } from "../../protocol/loom-error.ts";
-import type { Transaction } from "../../postgres/postgres-database.ts";
+import type { SqlRunner } from "../../postgres/postgres-database.ts";
 import { readCarriedTexts } from "../carried-content.ts";
 import type { LogEntry } from "../log.ts";
-
-type Query = Pick<Transaction, "query">;
 
 /** Maximum number of records and characters of a row, unless a record is longer: a read may need one record of it. */
 export const MAX_ROW_RECORDS = 256;
@@ -53,7 +51,7 @@ const INSERT = `INSERT INTO @.records (session, first_id, last_id, pos, text)
 
 /** Adds rows after record `lastId`; returns the new end of the session. */
 export async function insertRecords(
-  { query }: Query,
+  { query }: SqlRunner,
   { key, lastId, pos }: { readonly key: number; readonly lastId: number; readonly pos: number },
   rows: readonly NewRecordRow[],
 ): Promise<{ readonly lastId: number; readonly pos: number }> {
@@ -75,14 +73,14 @@ export async function insertRecords(
 }
 
 /**
- * Rows of the session `s` after record `$3`, which contain at most `$4` rows and about `$5` bytes after the first row.
+ * Rows of the session `s` after record `$2`, which contain at most `$3` rows and about `$4` bytes after the first row.
  */
 export const ROWS_AFTER = `SELECT * FROM (
     SELECT r.first_id AS "firstId", r.last_id AS "lastId", r.text,
       sum(octet_length(r.text)) OVER w - octet_length(r.text) - first_value(octet_length(r.text)) OVER w AS before
-    FROM (SELECT * FROM @.records r WHERE r.session = s.key AND r.last_id > $3 ORDER BY r.last_id LIMIT $4) r
+    FROM (SELECT * FROM @.records r WHERE r.session = s.key AND r.last_id > $2 ORDER BY r.last_id LIMIT $3) r
     WINDOW w AS (ORDER BY r.last_id)
-  ) r WHERE r.before < $5 ORDER BY "lastId"`;
+  ) r WHERE r.before < $4 ORDER BY "lastId"`;
 
 /**
  * Takes up to `limit` texts after record `after` with at most `room` bytes, unless the first one is larger. Throws
@@ -113,7 +111,7 @@ const LIST_ROWS = `${ROW} AND r.first_id <= $3 ORDER BY r.last_id`;
 
 /** Reads the records `after + 1` to `after + count`, which must exist. */
 export async function readTexts(
-  { query }: Query,
+  { query }: SqlRunner,
   session: number,
   after: number,
   count: number,
@@ -123,7 +121,7 @@ export async function readTexts(
 }
 
 /** Returns the size of the session in bytes, up to and including record `id`. */
-export async function findPosition({ query }: Query, session: number, id: number): Promise<number> {
+export async function findPosition({ query }: SqlRunner, session: number, id: number): Promise<number> {
   const [row] = await query<RecordRow & { readonly pos: number }>(FIND_ROW, [session, id]);
   if (row === undefined || row.firstId > id) throw damaged(id);
   const rest = row.text.split("\n").slice(id - row.firstId + 1);
@@ -135,12 +133,12 @@ const INSERT_CARRIED = `INSERT INTO @.carried (session, event_id, text)
   SELECT $1, c.event_id, c.text FROM unnest($2::bigint[], $3::text[]) AS c(event_id, text)`;
 
 /** See `Log.readCarried`. */
-export async function listCarried({ query }: Query, key: number): Promise<readonly LogEntry[]> {
+export async function listCarried({ query }: SqlRunner, key: number): Promise<readonly LogEntry[]> {
   return readCarriedTexts((await query<{ readonly text: string }>(LIST_CARRIED, [key])).map(({ text }) => text));
 }
 
 /** Adds the carried records of a session that has none. */
-export async function insertCarried({ query }: Query, key: number, entries: readonly LogEntry[]): Promise<void> {
+export async function insertCarried({ query }: SqlRunner, key: number, entries: readonly LogEntry[]): Promise<void> {
   if (entries.length === 0) return;
   await query(INSERT_CARRIED, [
     key,

@@ -1,5 +1,5 @@
 /** Retention: lists, measures and cuts sessions for `prune-runs.ts`. Only a session that is cut is locked. */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
 import { fromColumn, toColumn } from "../../postgres/text-column.ts";
 import { measureEntries } from "../entry.ts";
 import {
@@ -14,14 +14,14 @@ import {
   type SessionCut,
 } from "../prune-runs.ts";
 import { findPosition, insertCarried } from "./record-rows.ts";
-import { lockSession, type LogQuery, NOW } from "./session-rows.ts";
+import { lockSession } from "./session-rows.ts";
 
 const MAX_COMMANDS = 2000;
 
 // The clock of the database may have been set back.
-const HOLD = `UPDATE @.pruning SET holder = $2, expires_at = ${NOW} + ${PRUNING_MS}
-  WHERE holder = $2 OR expires_at <= ${NOW} OR expires_at > ${NOW} + ${PRUNING_MS} RETURNING holder`;
-const RENEW = `UPDATE @.pruning SET expires_at = ${NOW} + ${PRUNING_MS} WHERE holder = $2 RETURNING holder`;
+const HOLD = `UPDATE @.pruning SET holder = $1, expires_at = @now + ${PRUNING_MS}
+  WHERE holder = $1 OR expires_at <= @now OR expires_at > @now + ${PRUNING_MS} RETURNING holder`;
+const RENEW = `UPDATE @.pruning SET expires_at = @now + ${PRUNING_MS} WHERE holder = $1 RETURNING holder`;
 const RELEASE = "UPDATE @.pruning SET expires_at = 0 WHERE holder = $1";
 
 const MEASURE = `SELECT coalesce(sum(pos - base_pos), 0)::bigint AS bytes FROM @.sessions WHERE session_id IS NOT NULL`;
@@ -37,7 +37,6 @@ const LARGE = `SELECT key, session_id AS "sessionId" FROM @.sessions
 const RUNS = `SELECT first_id AS "firstId", last_id AS "lastId", ended_at AS "endedAt" FROM @.runs
   WHERE session = $1 ORDER BY first_id LIMIT $2`;
 
-const CARRIED = `SELECT coalesce(sum(octet_length(text)), 0)::bigint AS bytes FROM @.carried WHERE session = $1`;
 const END = "SELECT pos FROM @.sessions WHERE key = $1";
 const NEWEST = `SELECT coalesce(max(first_id), 0) AS "firstId" FROM @.runs WHERE session = $1`;
 const CUT = "UPDATE @.sessions SET first_id = $2, base_pos = $3, changes = changes + 1 WHERE key = $1";
@@ -57,13 +56,9 @@ const DROP_COMMANDS = `DELETE FROM @.commands WHERE seq IN
   (SELECT seq FROM @.commands WHERE outcome IS NOT NULL AND settled_at < $1 LIMIT ${MAX_COMMANDS}) RETURNING seq`;
 
 /** `onCut` is called with each session that was cut. */
-export function createPruner(
-  db: PostgresDatabase,
-  now: () => number | null,
-  onCut: (sessionId: string) => void,
-): PrunableStore {
+export function createPruner(db: PostgresDatabase, onCut: (sessionId: string) => void): PrunableStore {
   return {
-    hold: async (holder) => (await db.write(HOLD, [now(), holder])).length > 0,
+    hold: async (holder) => (await db.write(HOLD, [holder])).length > 0,
     release: async (holder) => void (await db.write(RELEASE, [holder])),
     measure: async () => (await db.read<{ bytes: number }>(MEASURE))[0]?.bytes ?? 0,
     listEnded: async (before, after) => {
@@ -77,9 +72,8 @@ export function createPruner(
       const [end] = await db.read<{ pos: number }>(END, [key]);
       return end === undefined ? 0 : end.pos - (await findPosition(db.reader, key, id));
     },
-    measureCarried: async (key) => (await db.read<{ bytes: number }>(CARRIED, [key]))[0]?.bytes ?? 0,
     cut: async (cut) => {
-      const outcome = await db.transact(async ({ query }) => cutSession({ query, now: now() }, cut));
+      const outcome = await db.transact((transaction) => cutSession(transaction, cut));
       if (typeof outcome === "object") onCut(cut.sessionId);
       return outcome;
     },
@@ -91,11 +85,11 @@ function named({ key, sessionId }: PrunableSession): PrunableSession {
 }
 
 async function cutSession(
-  transaction: LogQuery,
+  transaction: SqlRunner,
   { holder, key, sessionId, firstId, newestRun, lastId, carried }: SessionCut,
 ): Promise<CutOutcome> {
-  const { query, now } = transaction;
-  if ((await query(RENEW, [now, holder])).length === 0) return "lost";
+  const { query } = transaction;
+  if ((await query(RENEW, [holder])).length === 0) return "lost";
   const head = await lockSession(transaction, sessionId);
   const [newest] = await query<{ readonly firstId: number }>(NEWEST, [key]);
   if (head?.key !== key || head.firstId !== firstId || newest?.firstId !== newestRun) return "changed";

@@ -3,8 +3,8 @@
  * decided by `search-text.ts`, as in every log. A search reads one part of the index after the other, newest sessions
  * first, and ends after a limited time.
  */
-import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
-import { LoomError } from "../../protocol/loom-error.ts";
+import type { PostgresDatabase, SqlRunner } from "../../postgres/postgres-database.ts";
+import { searchTimedOut } from "../../protocol/search-queue.ts";
 import { matchRecord } from "../conversation-text.ts";
 import type { FoundSession, SearchSessionsOptions } from "../log.ts";
 import { clampListLimit, unknownListCursor } from "../rules.ts";
@@ -12,7 +12,7 @@ import { findPartStart, namePart } from "../search-terms.ts";
 import { findSnippet, readQuery, type SearchMatch, type SearchPhrase } from "../search-text.ts";
 import { cutTerm } from "./index-rows.ts";
 import { type RecordRow, takeTexts } from "./record-rows.ts";
-import { describeHead, findSession, HEAD, type LogQuery, type StoredHead } from "./session-rows.ts";
+import { describeHead, findSession, HEAD, type StoredHead } from "./session-rows.ts";
 import { fromColumn, fromOptionalColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** Candidates read at once. */
@@ -22,7 +22,7 @@ const LATEST = `SELECT max(key) AS key FROM @.sessions WHERE session_id IS NOT N
 const LATEST_OWNED = `${LATEST} AND owner = $2`;
 
 const CANDIDATES = `SELECT ${HEAD}, t.event_id AS "eventId", r.first_id AS "rowFirstId", r.last_id AS "rowLastId", r.text
-  FROM (SELECT session, event_id FROM @.texts WHERE terms @@ $2::tsquery AND (session, event_id) < ($3, $4)
+  FROM (SELECT session, event_id FROM @.texts WHERE terms @@ $1::tsquery AND (session, event_id) < ($2, $3)
     ORDER BY session DESC, event_id DESC LIMIT ${MAX_CANDIDATES}) t
   JOIN @.sessions s ON s.key = t.session
   LEFT JOIN LATERAL (SELECT * FROM @.records r WHERE t.event_id > 0 AND r.session = t.session
@@ -38,29 +38,27 @@ interface SearchCandidate extends StoredHead {
 
 export interface SearchContext {
   readonly db: PostgresDatabase;
-  readonly now: number | null;
   readonly timeoutMs: number;
 }
 
 /** Throws `cursor_invalid` and `search_timeout`. */
 export async function searchSessions(
-  { db, now, timeoutMs }: SearchContext,
+  { db, timeoutMs }: SearchContext,
   { query, limit, after, owner, signal }: SearchSessionsOptions,
 ): Promise<readonly FoundSession[]> {
   const phrases = readQuery(query);
   const deadline = performance.now() + timeoutMs;
   const checkTime = (): void => {
     signal?.throwIfAborted();
-    if (performance.now() > deadline) throw timedOut(timeoutMs);
+    if (performance.now() > deadline) throw searchTimedOut(timeoutMs);
   };
   try {
     return await db.transact(
       async (transaction) => {
-        const reads = { query: transaction.query, now };
-        const before = await findListKey(reads, after, owner);
+        const before = await findListKey(transaction, after, owner);
         const found: FoundSession[] = [];
         if (phrases.length === 0) return found;
-        const search = { reads, phrases, owner, checkTime };
+        const search = { reads: transaction, phrases, owner, checkTime };
         for await (const { head, match } of findMatches(search, before)) {
           found.push({ ...describeHead(head, db), match });
           if (found.length >= clampListLimit(limit)) break;
@@ -72,7 +70,7 @@ export async function searchSessions(
   } catch (error) {
     const { cause } = error as { readonly cause?: { readonly code?: unknown } };
     // The database cancelled the statement.
-    throw cause?.code === "57014" ? timedOut(timeoutMs) : error;
+    throw cause?.code === "57014" ? searchTimedOut(timeoutMs) : error;
   }
 }
 
@@ -81,7 +79,7 @@ export async function searchSessions(
  * `cursor_invalid` if the session is not in the list.
  */
 export async function findListKey(
-  reads: LogQuery,
+  reads: SqlRunner,
   after: string | undefined,
   owner: string | undefined,
 ): Promise<number> {
@@ -92,7 +90,7 @@ export async function findListKey(
 }
 
 interface RunningSearch {
-  readonly reads: LogQuery;
+  readonly reads: SqlRunner;
   readonly phrases: readonly SearchPhrase[];
   readonly owner: string | undefined;
   readonly checkTime: () => void;
@@ -125,7 +123,7 @@ async function* findPartMatches(search: RunningSearch, latest: number): AsyncGen
   let [session, eventId] = [latest + 1, 0];
   for (;;) {
     checkTime();
-    const rows = await reads.query<SearchCandidate>(CANDIDATES, [reads.now, terms, session, eventId]);
+    const rows = await reads.query<SearchCandidate>(CANDIDATES, [terms, session, eventId]);
     for (const candidate of rows) {
       [session, eventId] = [candidate.key, candidate.eventId];
       // A draft is not found yet.
@@ -162,10 +160,4 @@ function formatQuery(phrases: readonly SearchPhrase[], part: string): string {
       }),
     )
     .join(" & ");
-}
-
-function timedOut(timeoutMs: number): LoomError {
-  return new LoomError("search_timeout", "The search took too long; use rarer or longer words, or try again later", {
-    limit: timeoutMs,
-  });
 }

@@ -1,6 +1,6 @@
 /** Reads and writes the rows of sessions. */
 import { randomUUID } from "node:crypto";
-import type { PostgresDatabase, Transaction } from "../../postgres/postgres-database.ts";
+import type { PostgresDatabase, SqlRunner, Transaction } from "../../postgres/postgres-database.ts";
 import type { CreateOptions, SessionInfo } from "../log.ts";
 import { measureEntries } from "../entry.ts";
 import { processOf } from "../holder.ts";
@@ -19,16 +19,8 @@ import {
 
 /** A transaction of the log. */
 export interface LogTransaction extends Transaction {
-  /** The time of a test; null for the clock of the database. */
-  readonly now: number | null;
   readonly quota: OwnerQuota;
 }
-
-/** Runs statements of the log. */
-export type LogQuery = Pick<LogTransaction, "query" | "now">;
-
-/** The current time of the database in milliseconds. `$1` is the time of a test, null otherwise. */
-export const NOW = "coalesce($1::double precision, floor(extract(epoch FROM clock_timestamp()) * 1000))";
 
 /** A row of `sessions`, with the time at which it was read. */
 export interface StoredHead extends SessionRow {
@@ -43,35 +35,35 @@ export interface StoredHead extends SessionRow {
   readonly now: number;
 }
 
-/** Columns of `StoredHead`. `$1` as in `NOW`. */
+/** Columns of `StoredHead`. */
 export const HEAD = `s.key, s.session_id AS "sessionId", s.incarnation, s.title, s.created_at AS "createdAt",
   s.updated_at AS "updatedAt", s.first_id AS "firstId", s.base_pos AS "basePos", s.last_id AS "lastId", s.pos, s.epoch,
   s.holder, s.lease, s.expires_at AS "expiresAt", s.owner, s.root_id AS "rootId", s.origin_id AS "originId",
   s.origin_run_id AS "originRunId", s.origin_event_id AS "originEventId", s.blobs, s.blob_bytes AS "blobBytes",
-  s.changes, s.is_pinned AS "isPinned", s.is_archived AS "isArchived", ${NOW} AS now`;
+  s.changes, s.is_pinned AS "isPinned", s.is_archived AS "isArchived", @now AS now`;
 
-const FIND = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id = $2`;
-const FIND_DRAFT = `SELECT ${HEAD} FROM @.sessions s WHERE s.key = $2 AND s.session_id IS NULL FOR UPDATE`;
+const FIND = `SELECT ${HEAD} FROM @.sessions s WHERE s.session_id = $1`;
+const FIND_DRAFT = `SELECT ${HEAD} FROM @.sessions s WHERE s.key = $1 AND s.session_id IS NULL FOR UPDATE`;
 
 const INSERT = `INSERT INTO @.sessions AS s (session_id, incarnation, title, owner, created_at, updated_at, first_id,
     last_id, epoch, holder, expires_at, root_id, origin_id, origin_run_id, origin_event_id, is_pinned,
     is_archived, base_pos)
-  SELECT $2, $3, $4, $5, ${NOW}, ${NOW}, $6::bigint, $6::bigint - 1, nextval('@.epochs'), $7,
-    CASE WHEN $8::double precision = 0 THEN 0 ELSE ${NOW} + $8 END, $9, $10, $11, $12, $13, $14, $15
+  SELECT $1, $2, $3, $4, @now, @now, $5::bigint, $5::bigint - 1, nextval('@.epochs'), $6,
+    CASE WHEN $7::double precision = 0 THEN 0 ELSE @now + $7 END, $8, $9, $10, $11, $12, $13, $14
   ON CONFLICT (session_id) DO NOTHING RETURNING ${HEAD}`;
 
 /** Reads a session and locks it until the end of the transaction. */
-export async function lockSession({ query, now }: LogQuery, sessionId: string): Promise<StoredHead | undefined> {
-  return (await query<StoredHead>(`${FIND} FOR UPDATE`, [now, toColumn(sessionId)]))[0];
+export async function lockSession({ query }: SqlRunner, sessionId: string): Promise<StoredHead | undefined> {
+  return (await query<StoredHead>(`${FIND} FOR UPDATE`, [toColumn(sessionId)]))[0];
 }
 
-export async function lockDraft({ query, now }: LogQuery, key: number): Promise<StoredHead | undefined> {
-  return (await query<StoredHead>(FIND_DRAFT, [now, key]))[0];
+export async function lockDraft({ query }: SqlRunner, key: number): Promise<StoredHead | undefined> {
+  return (await query<StoredHead>(FIND_DRAFT, [key]))[0];
 }
 
 /** Reads a session without locking it. */
-export async function findSession({ query, now }: LogQuery, sessionId: string): Promise<StoredHead | undefined> {
-  return (await query<StoredHead>(FIND, [now, toColumn(sessionId)]))[0];
+export async function findSession({ query }: SqlRunner, sessionId: string): Promise<StoredHead | undefined> {
+  return (await query<StoredHead>(FIND, [toColumn(sessionId)]))[0];
 }
 
 /** A new session, or a draft if it has no ID. */
@@ -87,7 +79,6 @@ export async function insertSession(
 ): Promise<StoredHead | undefined> {
   const { forkedFrom, rootId = sessionId, carried = [] } = fresh;
   const [row] = await transaction.query<StoredHead>(INSERT, [
-    transaction.now,
     toOptionalColumn(sessionId),
     randomUUID(),
     toOptionalColumn(title),
@@ -129,7 +120,7 @@ export async function openSession(
 const TABLES = ["records", "runs", "landmarks", "commands", "snapshots", "texts", "carried"] as const;
 
 /** Deletes a locked session with everything it has. */
-export async function deleteRows({ query }: LogQuery, key: number): Promise<void> {
+export async function deleteRows({ query }: SqlRunner, key: number): Promise<void> {
   for (const table of TABLES) await query(`DELETE FROM @.${table} WHERE session = $1`, [key]);
   await query("DELETE FROM @.sessions WHERE key = $1", [key]);
 }

@@ -1,9 +1,9 @@
 /** Adds a command to the inbox of a session, in one transaction with its checks. */
 import { fromColumn, fromNullableColumn, toColumn } from "../../postgres/text-column.ts";
-import { acceptCommand, changeMarks } from "../change-rules.ts";
+import { acceptCommand, changeMarks, type SessionLoad } from "../change-rules.ts";
 import type { SessionChanges } from "../log.ts";
 import type { CommandSubmission } from "../log-tables.ts";
-import { assertSession, LOCAL_OWNER, type SessionLoad } from "../rules.ts";
+import { assertSession, LOCAL_OWNER } from "../rules.ts";
 import type { CommandRow } from "../stored-rows.ts";
 import { checkRunLimit, countPending, findCommands, insertCommand } from "./command-rows.ts";
 import { writeTexts } from "./index-rows.ts";

@@ -7,6 +7,7 @@ import { ensureFile } from "../../sqlite/ensure-file.ts";
 import { identifyFile } from "../../sqlite/file-identity.ts";
 import { migrate, migrateExisting } from "../../sqlite/migrate.ts";
 import { syncWal } from "../../sqlite/write-ahead-log.ts";
+import type { LogLimits } from "../log-limits.ts";
 import { readLastCommit } from "./commit-journal.ts";
 import { STORE_FORMAT } from "./schema.ts";
 
@@ -19,6 +20,15 @@ export interface StoreConnectionOptions {
   readonly maxFileBytes?: number | undefined;
   /** Maximum file size in bytes that is checked completely when opened. */
   readonly maxCheckBytes: number;
+}
+
+/** What each thread opens a store with. */
+export interface OpenedStore {
+  readonly path: string;
+  /** Identity of the store file, see `assertFile`. */
+  readonly file: string;
+  readonly options: StoreConnectionOptions;
+  readonly limits: LogLimits;
 }
 
 /** Options of commands that maintain a store and do not serve it. */

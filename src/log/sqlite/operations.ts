@@ -1,94 +1,89 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
-import type { AcquireOptions, EncoderSnapshot, SessionChanges, Settlement } from "../log.ts";
-import type { CommandSubmission, NewSessionOptions } from "../log-tables.ts";
-import type { LogLimits } from "../log-limits.ts";
+import type { AcquireOptions, BlobUsage, EncoderSnapshot, Lease, SessionChanges, Settlement } from "../log.ts";
+import type { CommandSubmission, GrantedLease, NewSessionOptions } from "../log-tables.ts";
 import type { IndexChanges } from "../index-changes.ts";
-import type { SessionCut } from "../prune-runs.ts";
+import type { CutOutcome, SessionCut } from "../prune-runs.ts";
+import type { CommandRow } from "../stored-rows.ts";
 import type { CarriedRow } from "./carried-rows.ts";
-import type { StoreConnectionOptions } from "./connection.ts";
+import type { OpenedStore } from "./connection.ts";
 
-/** Options of a new session. Its carried records are sent without the parsed ones. */
-type NewStoredSession = Omit<NewSessionOptions, "carried">;
+interface WithSession {
+  readonly sessionId: string;
+}
 
-export type StoreOperation =
-  | {
-      readonly do: "append";
-      readonly sessionId: string;
-      readonly epoch: number;
-      readonly expectedLastId: number;
-      readonly count: number;
-      /** Stored texts, joined by line feeds. */
-      readonly text: string;
-      /** Undefined if the batch changes no index. */
-      readonly changes: IndexChanges | undefined;
-      readonly settle: readonly Settlement[] | undefined;
-      readonly now: number;
-    }
-  | ({
-      readonly do: "create";
-      readonly sessionId: string;
-      readonly carried: readonly CarriedRow[];
-      readonly now: number;
-    } & NewStoredSession)
+interface WithEpoch extends WithSession {
+  readonly epoch: number;
+}
+
+interface WithTime {
+  readonly now: number;
+}
+
+/** Records of one session. */
+interface WithRecords extends WithTime {
+  readonly count: number;
+  /** Stored texts, joined by line feeds. */
+  readonly text: string;
+}
+
+/** Carried records, sent without the parsed ones. */
+interface WithCarried {
+  readonly carried: readonly CarriedRow[];
+}
+
+type NewStoredSession = Omit<NewSessionOptions, "carried"> & WithTime;
+
+/** The changes that the thread makes, by name: what each is sent, and what it returns. */
+interface StoreChanges {
+  append(
+    batch: WithEpoch &
+      WithRecords & {
+        readonly expectedLastId: number;
+        /** Undefined if the batch changes no index. */
+        readonly changes: IndexChanges | undefined;
+        readonly settle: readonly Settlement[] | undefined;
+      },
+  ): true | undefined;
+  create(fresh: WithSession & NewStoredSession & WithCarried): void;
   /** Creates a draft: a session without an ID, which only its writer knows. Returns its key. */
-  | ({
-      readonly do: "create-draft";
-      readonly holder: string;
-      readonly carried: readonly CarriedRow[];
-      readonly now: number;
-    } & Pick<NewStoredSession, "owner" | "firstId">)
-  | {
-      readonly do: "extend-draft";
-      readonly key: number;
-      readonly count: number;
-      readonly text: string;
-      readonly changes: IndexChanges;
-      readonly now: number;
-    }
+  "create-draft"(
+    fresh: Pick<NewStoredSession, "owner" | "firstId" | "now"> & WithCarried & { readonly holder: string },
+  ): number;
+  "extend-draft"(piece: WithRecords & { readonly key: number; readonly changes: IndexChanges }): void;
   /** Gives the draft its ID, which makes it a session. */
-  | ({
-      readonly do: "publish-draft";
-      readonly key: number;
-      readonly sessionId: string;
-      readonly now: number;
-    } & NewStoredSession)
-  | { readonly do: "discard-draft"; readonly key: number }
-  | ({
-      readonly do: "update";
-      readonly sessionId: string;
-      /** Changes nothing if the session has another title. */
-      readonly ifTitle: string | undefined;
-    } & SessionChanges)
+  "publish-draft"(draft: WithSession & NewStoredSession & { readonly key: number }): void;
+  "discard-draft"(draft: { readonly key: number }): void;
+  /** Changes nothing if the session has another title than `ifTitle`. */
+  update(update: WithSession & SessionChanges & { readonly ifTitle: string | undefined }): void;
   /** Writes a page and a scratch file, to check that changes can be stored. */
-  | { readonly do: "probe" }
-  | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
-  | ({ readonly do: "acquire"; readonly sessionId: string; readonly now: number } & Required<AcquireOptions>)
-  | {
-      readonly do: "renew";
-      readonly sessionId: string;
-      readonly epoch: number;
-      readonly ttlMs: number;
-      readonly now: number;
-    }
-  | { readonly do: "release"; readonly sessionId: string; readonly epoch: number; readonly handsOver: boolean }
-  | ({ readonly do: "submit"; readonly now: number } & CommandSubmission)
+  probe(nothing: object): void;
+  delete(deletion: WithSession & { readonly epoch: number | undefined }): boolean;
+  acquire(request: WithSession & Required<AcquireOptions> & WithTime): GrantedLease;
+  renew(renewal: WithEpoch & WithTime & { readonly ttlMs: number }): Lease;
+  release(release: WithEpoch & { readonly handsOver: boolean }): void;
+  submit(submission: CommandSubmission & WithTime): CommandRow;
   /** Takes or renews the right to prune, or gives it back if `expiresAt` is 0. Returns false if another call has it. */
-  | { readonly do: "hold-pruning"; readonly holder: string; readonly now: number; readonly expiresAt: number }
+  "hold-pruning"(right: WithTime & { readonly holder: string; readonly expiresAt: number }): boolean;
   /** Prunes a session, and renews the right to prune. */
-  | (Omit<SessionCut, "carried"> & {
-      readonly do: "cut";
-      readonly carried: readonly CarriedRow[];
-      readonly expiresAt: number;
-    })
-  | { readonly do: "save-snapshot"; readonly sessionId: string; readonly snapshot: EncoderSnapshot }
-  | { readonly do: "set-blob-usage"; readonly sessionId: string; readonly blobs: number; readonly bytes: number }
-  | { readonly do: "drop-commands"; readonly before: number }
-  | { readonly do: "sweep"; readonly now: number }
+  cut(cut: Omit<SessionCut, "carried"> & WithCarried & { readonly expiresAt: number }): CutOutcome;
+  "save-snapshot"(saved: WithSession & { readonly snapshot: EncoderSnapshot }): void;
+  "set-blob-usage"(usage: WithSession & BlobUsage): void;
+  /** Deletes some outcomes of commands. Returns true if there may be more. */
+  "drop-commands"(limit: { readonly before: number }): boolean;
+  /** Deletes some rows that can no longer be read. Returns true if there may be more. */
+  sweep(at: WithTime): boolean;
   /** Removes what swept sessions left in the journal and in old pages of the file. */
-  | { readonly do: "scrub" };
+  scrub(nothing: object): void;
+}
 
-/** The operation with this `do` value. */
-export type OperationOf<D extends StoreOperation["do"]> = Extract<StoreOperation, { readonly do: D }>;
+export type ChangeName = keyof StoreChanges;
+/** The message that asks for a change. */
+export type OperationOf<D extends ChangeName> = { readonly do: D } & Parameters<StoreChanges[D]>[0];
+export type ResultOf<D extends ChangeName> = ReturnType<StoreChanges[D]>;
+export type StoreOperation = { [D in ChangeName]: OperationOf<D> }[ChangeName];
+
+/** Sends a change to the thread. Resolves when it is durable. */
+export type WriteOperation = <D extends ChangeName>(operation: OperationOf<D>) => Promise<ResultOf<D>>;
 
 /**
  * A group of operations sent to the writer thread; groups are answered in order. An append that settles no command is
@@ -98,14 +93,9 @@ export type OperationOf<D extends StoreOperation["do"]> = Extract<StoreOperation
 export type Group = readonly (string | number | StoreOperation)[];
 
 /** Start data of the writer thread. */
-export interface WriterData {
-  readonly path: string;
-  /** Identity of the store file, see `assertFile`. */
-  readonly file: string;
+export interface WriterData extends OpenedStore {
   /** Identifies the commits of this log, see `CommitJournal`. */
   readonly writer: number;
-  readonly options: StoreConnectionOptions;
-  readonly limits: LogLimits;
 }
 
 /** Approximate size of an operation in bytes. */
@@ -116,7 +106,7 @@ export function lengthOf(operation: StoreOperation): number {
 }
 
 /** Operations with another result, or an error, if they were already stored. */
-const UNREPEATABLE: ReadonlySet<StoreOperation["do"]> = new Set([
+const UNREPEATABLE: ReadonlySet<ChangeName> = new Set([
   "acquire",
   "create",
   "delete",

@@ -27,7 +27,7 @@ function withDatabase<T>(path: string, use: (db: DatabaseSync) => T): T {
 
 function openStoreReader(path: string): StoreReader {
   const options = { busyTimeoutMs: 10_000, maxRecentRows: 4096, maxCheckBytes: 0 };
-  return new StoreReader(path, identifyFile(path) ?? "", options, LOG_LIMITS, Date.now);
+  return new StoreReader({ path, file: identifyFile(path) ?? "", options, limits: LOG_LIMITS }, Date.now);
 }
 
 /** Inserts sessions titled `apple` in one transaction. */

@@ -2,10 +2,8 @@
 import { workerData } from "node:worker_threads";
 import { serveQueries } from "../../sqlite/serve-queries.ts";
 import type { SearchSessionsOptions } from "../log.ts";
-import type { WriterData } from "./operations.ts";
+import type { OpenedStore } from "./connection.ts";
 import { StoreReader } from "./store-reader.ts";
-
-export type SearchData = Omit<WriterData, "writer">;
 
 export interface SearchQuery {
   readonly options: SearchSessionsOptions;
@@ -13,12 +11,12 @@ export interface SearchQuery {
   readonly now: number;
 }
 
-const { path, file, options: connection, limits } = workerData as SearchData;
+const store = workerData as OpenedStore;
 let time = 0;
-const reader = new StoreReader(path, file, connection, limits, () => time);
+const reader = new StoreReader(store, () => time);
 
 serveQueries<SearchQuery>({
-  path,
+  path: store.path,
   answer({ options, now }) {
     time = now;
     return reader.searchSessions(options);

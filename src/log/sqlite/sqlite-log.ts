@@ -12,9 +12,8 @@ import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { QueryThread } from "../../sqlite/query-thread.ts";
 import { Feed } from "../feed.ts";
 import { describeHolder } from "../holder.ts";
-import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
+import type { IndexChanges } from "../index-changes.ts";
 import type {
-  AcquiredLease,
   AcquireOptions,
   Append,
   BlobUsage,
@@ -26,18 +25,24 @@ import type {
   SearchSessionsOptions,
   SessionChanges,
 } from "../log.ts";
-import { LOG_LIMITS, type LogLimits } from "../log-limits.ts";
-import type { CommandSubmission, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
+import { LOG_LIMITS } from "../log-limits.ts";
+import type { CommandSubmission, GrantedLease, LogTables, NewSessionOptions, StoredBatch } from "../log-tables.ts";
 import type { PrunableStore } from "../prune-runs.ts";
-import { releaseLease } from "../release-lease.ts";
 import { StoreLog } from "../store-log.ts";
 import type { CommandRow } from "../stored-rows.ts";
 import { toCarriedRows } from "./carried-rows.ts";
 import { ChangePoller } from "./change-poller.ts";
-import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
-import { isRepeatable, lengthOf, packGroup, type StoreOperation, type WriterData } from "./operations.ts";
+import { type OpenedStore, prepareStore } from "./connection.ts";
+import {
+  isRepeatable,
+  lengthOf,
+  packGroup,
+  type StoreOperation,
+  type WriteOperation,
+  type WriterData,
+} from "./operations.ts";
 import { createPruner, PAUSE_MS } from "./retention-rows.ts";
-import type { SearchData, SearchQuery } from "./search-thread.ts";
+import type { SearchQuery } from "./search-thread.ts";
 import { type SqliteLogOptions, STORE_DEFAULTS } from "../store-options.ts";
 import { StoreMonitor } from "./store-monitor.ts";
 import { StoreReader } from "./store-reader.ts";
@@ -67,15 +72,13 @@ export async function openSqliteLog(path: string, options: SqliteLogOptions = {}
   const absolutePath = resolve(path);
   const file = prepareStore(absolutePath, connection);
   const limits = { ...LOG_LIMITS, ...options.limits };
-  const feed = new Feed(limits.maxFeedBytes, limits);
-  const tables = new SqliteTables(absolutePath, file, { ...options, connection, limits, feed });
+  const feed = new Feed(limits);
+  const tables = new SqliteTables({ path: absolutePath, file, options: connection, limits }, { ...options, feed });
   const log = new StoreLog({ tables, feed, limits, meter: options.meter });
   return Object.assign(log, { monitor: tables.monitor });
 }
 
 interface SqliteTablesOptions extends SqliteLogOptions {
-  readonly connection: StoreConnectionOptions;
-  readonly limits: LogLimits;
   readonly feed: Feed;
 }
 
@@ -93,23 +96,24 @@ class SqliteTables implements LogTables {
   #firstSweep: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(path: string, file: string, options: SqliteTablesOptions) {
-    const { connection, limits, feed, now = Date.now, pollMs = 20 } = options;
+  constructor(store: OpenedStore, options: SqliteTablesOptions) {
+    const { feed, now = Date.now, pollMs = 20 } = options;
+    const { path } = store;
     this.#path = path;
     this.#now = now;
     // A random number of up to 48 bits, which SQLite and JavaScript both store exactly.
     const writer = randomInt(2 ** 48 - 1);
-    this.#reader = new StoreReader(path, file, connection, limits, now);
+    this.#reader = new StoreReader(store, now);
     this.#searches = new QueryThread({
       thread: SEARCH_THREAD,
-      data: { path, file, options: connection, limits } satisfies SearchData,
+      data: store,
       timeoutMs: options.searchTimeoutMs ?? STORE_DEFAULTS.searchTimeoutMs,
       maxWaiting: options.maxWaitingSearches ?? STORE_DEFAULTS.maxWaitingSearches,
     });
     this.#poller = new ChangePoller({ reader: this.#reader, feed, writer, pollMs });
     this.#writer = new GroupWriter({
       thread: WRITER_THREAD,
-      data: { path, file, writer, options: connection, limits } satisfies WriterData,
+      data: { ...store, writer } satisfies WriterData,
       maxQueueBytes: options.maxQueueBytes ?? STORE_DEFAULTS.maxQueueBytes,
       lengthOf,
       pack: packGroup,
@@ -120,7 +124,7 @@ class SqliteTables implements LogTables {
     this.monitor = new StoreMonitor({ path, reader: this.#reader, writer: this.#writer, countFeedBytes });
     this.pruner = createPruner({
       read: (read) => this.reader.readRetention(read),
-      write: async (operation) => this.#write(operation),
+      write: this.#write,
       now,
     });
   }
@@ -145,11 +149,11 @@ class SqliteTables implements LogTables {
 
   async createDraft(options: NewSessionOptions): Promise<number> {
     const fresh = { ...options, holder: describeHolder(), carried: toCarriedRows(options.carried) };
-    return this.#write<number>({ ...fresh, do: "create-draft", now: this.#now() });
+    return this.#write({ ...fresh, do: "create-draft", now: this.#now() });
   }
 
-  async extendDraft(key: number, _after: number, entries: readonly LogEntry[]): Promise<void> {
-    const [text, changes] = [joinTexts(entries), findIndexChanges(entries)];
+  async extendDraft(key: number, _after: number, entries: readonly LogEntry[], changes: IndexChanges): Promise<void> {
+    const text = joinTexts(entries);
     await this.#write({ do: "extend-draft", key, count: entries.length, text, changes, now: this.#now() });
     await pause(PAUSE_MS);
   }
@@ -172,26 +176,19 @@ class SqliteTables implements LogTables {
   }
 
   async deleteSession(sessionId: string, epoch: number | undefined): Promise<boolean> {
-    const isKnown = await this.#write<boolean>({ do: "delete", sessionId, epoch });
+    const isKnown = await this.#write({ do: "delete", sessionId, epoch });
     // The session is already gone; its rows are deleted in the background.
     this.#sweepLater();
     return isKnown;
   }
 
-  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<AcquiredLease> {
+  async acquire(sessionId: string, options: Required<AcquireOptions>): Promise<GrantedLease> {
     this.#firstSweep ??= setTimeout(() => this.#sweepLater(), FIRST_SWEEP_MS).unref();
-    type Granted = Lease & Pick<AcquiredLease, "wasHandedOver">;
-    const lease = await this.#write<Granted>({ do: "acquire", sessionId, ...options, now: this.#now() });
-    try {
-      return { ...lease, ...this.reader.readWriterState(sessionId) };
-    } catch (error) {
-      await releaseLease({ release: async (granted) => void (await this.release(granted, false)) }, lease);
-      throw error;
-    }
+    return this.#write({ do: "acquire", sessionId, ...options, now: this.#now() });
   }
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
-    return this.#write<Lease>({ do: "renew", sessionId, epoch, ttlMs, now: this.#now() });
+    return this.#write({ do: "renew", sessionId, epoch, ttlMs, now: this.#now() });
   }
 
   async release({ sessionId, epoch }: Lease, handsOver: boolean): Promise<boolean> {
@@ -202,7 +199,7 @@ class SqliteTables implements LogTables {
   async append(batch: Append, changes: IndexChanges | undefined): Promise<StoredBatch> {
     const { sessionId, epoch, expectedLastId, entries, settle } = batch;
     const text = joinTexts(entries);
-    const isOverQuota = await this.#write<true | undefined>({
+    const isOverQuota = await this.#write({
       do: "append",
       sessionId,
       epoch,
@@ -217,7 +214,7 @@ class SqliteTables implements LogTables {
   }
 
   async submit(submission: CommandSubmission): Promise<CommandRow> {
-    return this.#write<CommandRow>({ do: "submit", ...submission, now: this.#now() });
+    return this.#write({ do: "submit", ...submission, now: this.#now() });
   }
 
   async setBlobUsage(sessionId: string, { blobs, bytes }: BlobUsage): Promise<void> {
@@ -229,7 +226,7 @@ class SqliteTables implements LogTables {
   }
 
   async clean(settledBefore: number): Promise<void> {
-    while (await this.#write<boolean>({ do: "drop-commands", before: settledBefore })) await pause(PAUSE_MS);
+    while (await this.#write({ do: "drop-commands", before: settledBefore })) await pause(PAUSE_MS);
     await this.#sweep();
     await this.#write({ do: "scrub" });
   }
@@ -252,13 +249,11 @@ class SqliteTables implements LogTables {
     clearCommitMark(this.#path);
   }
 
-  #write<T>(operation: StoreOperation): Promise<T> {
-    return this.monitor.write<T>(operation);
-  }
+  readonly #write: WriteOperation = (operation) => this.monitor.write(operation);
 
   /** Deletes rows that can no longer be read. */
   async #sweep(): Promise<void> {
-    for (let startedAt = performance.now(); await this.#write<boolean>({ do: "sweep", now: this.#now() });) {
+    for (let startedAt = performance.now(); await this.#write({ do: "sweep", now: this.#now() });) {
       // Other processes poll for the lock of the store, so the pause is as long as the transaction.
       await pause(Math.max(PAUSE_MS, Math.min(performance.now() - startedAt, MAX_PAUSE_MS)));
       startedAt = performance.now();

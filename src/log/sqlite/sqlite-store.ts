@@ -20,14 +20,15 @@ import {
 import { holderOf } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { LogLimits } from "../log-limits.ts";
-import type { AcquiredLease, Lease } from "../log.ts";
+import type { Lease } from "../log.ts";
+import type { GrantedLease } from "../log-tables.ts";
 import { LOCAL_OWNER } from "../rules.ts";
 import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
 import { Drafts } from "./drafts.ts";
 import { type Head, Heads, idAfter } from "./heads.ts";
 import type { CommandRow } from "../stored-rows.ts";
-import type { OperationOf, StoreOperation } from "./operations.ts";
+import type { ChangeName, OperationOf, ResultOf, StoreOperation } from "./operations.ts";
 import { OwnerUsageRows } from "./owner-usage-rows.ts";
 import { probeStore } from "./probe-store.ts";
 import { measureRows, Pruner } from "./prune.ts";
@@ -43,7 +44,7 @@ const MAX_ROW_RECORDS = 64;
 const MAX_ROW_LENGTH = 8 * 1024;
 
 /** Operations after which watchers of the session have something to read. */
-const WATCHED_OPERATIONS: ReadonlySet<StoreOperation["do"]> = new Set([
+const WATCHED_OPERATIONS: ReadonlySet<ChangeName> = new Set([
   "append",
   "create",
   "publish-draft",
@@ -70,7 +71,7 @@ export class SqliteStore {
   readonly #mark: CommitMark;
   readonly #drafts: Drafts;
   readonly #sql: Statements<typeof STATEMENTS>;
-  readonly #changes: { readonly [D in StoreOperation["do"]]: (operation: OperationOf<D>) => unknown } = {
+  readonly #changes: { readonly [D in ChangeName]: (operation: OperationOf<D>) => ResultOf<D> } = {
     append: (batch) => this.#append(batch),
     create: (fresh) => void this.#open(fresh.sessionId, fresh),
     "create-draft": (draft) => this.#drafts.create(draft),
@@ -329,7 +330,7 @@ export class SqliteStore {
     return true;
   }
 
-  #acquire(operation: OperationOf<"acquire">): Lease & Pick<AcquiredLease, "wasHandedOver"> {
+  #acquire(operation: OperationOf<"acquire">): GrantedLease {
     const { sessionId, holder, ttlMs, takeover, create, now } = operation;
     const head = create ? this.#open(sessionId, { now }) : this.#heads.get(sessionId);
     const { holder: current, expiresAt, epoch } = head.row;
@@ -344,11 +345,9 @@ export class SqliteStore {
     return this.#lease(sessionId, head, epoch, head.row.holder, now + ttlMs);
   }
 
-  #release({ sessionId, epoch, handsOver }: OperationOf<"release">): boolean {
+  #release({ sessionId, epoch, handsOver }: OperationOf<"release">): void {
     const head = this.#heads.find(sessionId);
-    if (head?.row.epoch !== epoch) return false;
-    this.#lease(sessionId, head, epoch + 1, null, handsOver ? HANDED_OVER : 0);
-    return true;
+    if (head?.row.epoch === epoch) this.#lease(sessionId, head, epoch + 1, null, handsOver ? HANDED_OVER : 0);
   }
 
   #lease(sessionId: string, head: Head, epoch: number, holder: string | null, expiresAt: number): Lease {

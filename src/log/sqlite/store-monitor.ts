@@ -9,7 +9,7 @@ import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { GroupWriter } from "../../sqlite/group-writer.ts";
 import { isWalLost } from "../../sqlite/write-ahead-log.ts";
 import type { LogMonitor, LogSizes } from "../log-monitor.ts";
-import type { StoreOperation } from "./operations.ts";
+import type { StoreOperation, WriteOperation } from "./operations.ts";
 import type { StoreReader } from "./store-reader.ts";
 
 export interface StoreMonitorOptions {
@@ -52,10 +52,8 @@ export class StoreMonitor implements LogMonitor {
   }
 
   /** Writes an operation; see `GroupWriter.write`. */
-  write<T>(operation: StoreOperation): Promise<T> {
-    if (this.#lost !== undefined) return Promise.reject(this.#lost);
-    return this.#writer.write<T>(operation);
-  }
+  readonly write: WriteOperation = (operation) =>
+    this.#lost === undefined ? this.#writer.write(operation as StoreOperation) : Promise.reject(this.#lost);
 
   async check(): Promise<LoomError | undefined> {
     if (this.#fault?.code === "writer_failed" || performance.now() - this.#checkedAt < CHECK_MS) return this.#fault;

@@ -18,14 +18,12 @@ import {
 } from "../rules.ts";
 import { holderOf, isUnheld } from "../holder.ts";
 import type {
-  AcquiredLease,
   ActiveSession,
   CommandState,
   EncoderSnapshot,
   FoundSession,
   Landmark,
   LandmarkKind,
-  Lease,
   ListActiveSessionsOptions,
   ListBranchesOptions,
   PagingOptions,
@@ -36,16 +34,15 @@ import type {
   SearchSessionsOptions,
   SessionInfo,
 } from "../log.ts";
-import type { LogLimits } from "../log-limits.ts";
 import type { TableReader } from "../log-tables.ts";
 import { Page } from "../page.ts";
 import { readQuery } from "../search-text.ts";
 import { describeCommand, describeSession } from "../stored-rows.ts";
 import { readCarriedTexts } from "../carried-content.ts";
 import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
-import { openReader, type StoreConnectionOptions } from "./connection.ts";
+import { type OpenedStore, openReader } from "./connection.ts";
 import { findMatches, MAX_KEY } from "./find-matches.ts";
-import { RetentionRows } from "./retention-rows.ts";
+import { prepareRetention, type RetentionReads } from "./retention-rows.ts";
 import type { StoredSession, SessionRows } from "./session-rows.ts";
 import { prepareRows, type StoreRows } from "./store-rows.ts";
 
@@ -70,29 +67,21 @@ interface StoredKey {
   readonly key: number;
 }
 
-interface ReaderConnection extends StoreRows {
+interface ReaderConnection extends StoreRows, RetentionReads {
   readonly db: DatabaseSync;
   readonly sql: Statements<typeof STATEMENTS>;
   readonly journal: CommitJournalReader;
   readonly assertWal: () => void;
-  readonly retention: RetentionRows;
 }
 
 export class StoreReader implements TableReader {
-  readonly #path: string;
-  readonly #file: string;
-  readonly #options: StoreConnectionOptions;
-  readonly #limits: LogLimits;
+  readonly #store: OpenedStore;
   readonly #now: () => number;
   #open: ReaderConnection | undefined;
   #connections = 0;
 
-  /** `file` identifies the store file that was opened, see `assertFile`. */
-  constructor(path: string, file: string, options: StoreConnectionOptions, limits: LogLimits, now: () => number) {
-    this.#path = path;
-    this.#file = file;
-    this.#options = options;
-    this.#limits = limits;
+  constructor(store: OpenedStore, now: () => number) {
+    this.#store = store;
     this.#now = now;
   }
 
@@ -109,7 +98,7 @@ export class StoreReader implements TableReader {
     } catch (error) {
       // A LoomError is a result; after any other error the connection may be unusable.
       if (!(error instanceof LoomError)) this.close();
-      throw asStoreError(error, this.#path);
+      throw asStoreError(error, this.#store.path);
     }
   }
 
@@ -119,19 +108,19 @@ export class StoreReader implements TableReader {
   }
 
   #connect(): ReaderConnection {
-    assertFile(this.#path, this.#file);
+    const { path, file, options } = this.#store;
+    assertFile(path, file);
     if (this.#open !== undefined) return this.#open;
-    assertWalPresent(this.#path, "store");
-    const db = openReader(this.#path, this.#options);
-    const rows = prepareRows(db);
+    assertWalPresent(path, "store");
+    const db = openReader(path, options);
     this.#open = {
       db,
       sql: prepareAll(db, STATEMENTS),
-      ...rows,
+      ...prepareRows(db),
       journal: new CommitJournalReader(db),
       // Preparing a statement has opened the log.
-      assertWal: createWalCheck(this.#path),
-      retention: new RetentionRows(db, rows),
+      assertWal: createWalCheck(path),
+      retention: prepareRetention(db),
     };
     this.#connections++;
     return this.#open;
@@ -163,7 +152,7 @@ export class StoreReader implements TableReader {
       return this.#versionOf(this.#connect());
     } catch (error) {
       this.close();
-      throw asStoreError(error, this.#path);
+      throw asStoreError(error, this.#store.path);
     }
   }
 
@@ -264,7 +253,7 @@ export class StoreReader implements TableReader {
   }
 
   read(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
-    const { maxPageRecords, maxPageBytes } = this.#limits;
+    const { maxPageRecords, maxPageBytes } = this.#store.limits;
     const most = clampPageLimit(limit, maxPageRecords);
     const room = clampPageLimit(maxBytes, maxPageBytes);
     return this.#readSession(sessionId, (session, { records }) => {
@@ -283,8 +272,8 @@ export class StoreReader implements TableReader {
   }
 
   /** Reads what retention needs. */
-  readRetention<T>(read: (rows: RetentionRows) => T): T {
-    return this.#read(({ retention }) => read(retention));
+  readRetention<T>(read: (open: RetentionReads) => T): T {
+    return this.#read(read);
   }
 
   getRun(sessionId: string, runId: string): RunInfo | undefined {
@@ -299,20 +288,8 @@ export class StoreReader implements TableReader {
     });
   }
 
-  /** Reads what a new writer of the session continues from. */
-  readWriterState(sessionId: string): Omit<AcquiredLease, keyof Lease | "wasHandedOver"> {
-    return this.#readSession(sessionId, (session, { records, runs, landmarks }) => {
-      const { key, firstId, updatedAt, incarnation } = session;
-      const { id } = records.findLast(session);
-      const liveRuns = runs.listLive(key);
-      const marks = {
-        todoLists: landmarks.list(key, "todo_list", MAX_ID, clampListLimit()),
-        toolPermissions: landmarks.list(key, "tool_permission", MAX_ID, clampListLimit()),
-      };
-      if (id < firstId) return { lastTs: id === 0 ? 0 : updatedAt, liveRuns, ...marks };
-      const [last] = new Page(sessionId, id - 1, id, records.read(key, id - 1, 1, MAX_ID).text, incarnation).records;
-      return { lastTs: last?.envelope.ts ?? 0, liveRuns, ...marks };
-    });
+  listLiveRuns(sessionId: string): readonly RunInfo[] {
+    return this.#readSession(sessionId, ({ key }, { runs }) => runs.listLive(key));
   }
 
   findFoldStart(sessionId: string, id: number): number {

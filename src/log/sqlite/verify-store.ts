@@ -5,12 +5,9 @@ import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { migrateExisting } from "../../sqlite/migrate.ts";
 import { Page } from "../page.ts";
 import { assertNoLoss, MAINTENANCE_OPTIONS, openConnection } from "./connection.ts";
-import { CarriedRows } from "./carried-rows.ts";
-import { LandmarkRows } from "./landmark-rows.ts";
-import { Records } from "./records.ts";
-import { CommandRows, RunRows } from "./run-rows.ts";
 import { STORE_FORMAT } from "./schema.ts";
-import { SessionRows, type StoredSession } from "./session-rows.ts";
+import type { StoredSession } from "./session-rows.ts";
+import { prepareRows, type StoreRows } from "./store-rows.ts";
 
 const PAGE_RECORDS = 1000;
 const PAGE_BYTES = 1024 * 1024;
@@ -61,10 +58,7 @@ function readAll(db: DatabaseSync, damage: StoreDamage[], onProgress: (sessions:
   const sessions: string[] = [];
   let records = 0;
   attempt(damage, "store", () => assertIntact(db, STORE_FORMAT.name, "integrity_check"));
-  const rows = new SessionRows(db);
-  const parts = { records: new Records(db), runs: new RunRows(db), commands: new CommandRows(db) };
-  const landmarks = new LandmarkRows(db);
-  const carried = new CarriedRows(db);
+  const rows = prepareRows(db);
   const keys = db.prepare("SELECT key, session_id AS name FROM sessions WHERE session_id IS NOT NULL ORDER BY key");
   const commandIds = db.prepare("SELECT command_id AS id FROM commands WHERE session = ?");
   for (const { key, name } of keys.all() as { key: number; name: string }[]) {
@@ -73,15 +67,15 @@ function readAll(db: DatabaseSync, damage: StoreDamage[], onProgress: (sessions:
       // One snapshot per session: it may be written meanwhile.
       db.exec("BEGIN");
       try {
-        const row = rows.findByKey(key);
+        const row = rows.sessions.findByKey(key);
         if (row?.sessionId == null) return;
-        records += readRecords(row, parts.records);
-        carried.list(key);
-        readRuns(key, parts.runs);
+        records += readRecords(row, rows.records);
+        rows.carried.list(key);
+        readRuns(key, rows.runs);
         for (const { id } of commandIds.iterate(key) as Iterable<unknown> as Iterable<{ id: string }>)
-          parts.commands.find(key, id);
+          rows.commands.find(key, id);
         for (const kind of ["checkpoint", "todo_list", "tool_permission", "tool_approval"] as const)
-          landmarks.list(key, kind, MAX_ID, MAX_ID);
+          rows.landmarks.list(key, kind, MAX_ID, MAX_ID);
       } finally {
         db.exec("COMMIT");
       }
@@ -92,7 +86,7 @@ function readAll(db: DatabaseSync, damage: StoreDamage[], onProgress: (sessions:
 }
 
 /** Reads all records, and parses them. */
-function readRecords(session: StoredSession, records: Records): number {
+function readRecords(session: StoredSession, records: StoreRows["records"]): number {
   const { key, firstId, sessionId, incarnation } = session;
   const last = records.findLast(session).id;
   for (let after = firstId - 1; after < last;) {
@@ -103,7 +97,7 @@ function readRecords(session: StoredSession, records: Records): number {
   return Math.max(0, last - firstId + 1);
 }
 
-function readRuns(session: number, runs: RunRows): void {
+function readRuns(session: number, runs: StoreRows["runs"]): void {
   for (let before: number | undefined = MAX_ID; before !== undefined;)
     before = runs.list(session, before, ROWS).at(-1)?.firstId;
 }

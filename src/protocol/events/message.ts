@@ -16,6 +16,12 @@ import {
 import { defineEvent, defineExtension } from "./define.ts";
 
 const format = openSet("markdown", "text", "html");
+const llm_call_id = required(string, "ID of the model call", "模型调用 ID");
+const purpose = optional(
+  openSet("answer", "summary"),
+  "Purpose of the call: `answer` (default), or `summary` to compress the context; a summary does not count as an iteration",
+  "调用目的：`answer`（默认）；`summary` 用于压缩上下文，不计入迭代次数",
+);
 
 export const message_chunk = defineEvent({
   exportKey: "Messages",
@@ -62,14 +68,10 @@ export const llm_start = defineExtension({
   about: "A model call started",
   zh: "模型调用开始",
   fields: {
-    llm_call_id: required(string, "ID of the model call", "模型调用 ID"),
+    llm_call_id,
     model: optional(string, "Name of the requested model", "请求的模型名"),
     attempt: optional(count, "Attempt number, from 0", "尝试次数，从 0 开始"),
-    purpose: optional(
-      openSet("answer", "summary"),
-      "Purpose of the call: `answer` (default), or `summary` to compress the context; a summary does not count as an iteration",
-      "调用目的：`answer`（默认）；`summary` 用于压缩上下文，不计入迭代次数",
-    ),
+    purpose,
   },
 });
 
@@ -77,7 +79,7 @@ export const llm_end = defineExtension({
   about: "A model call ended",
   zh: "模型调用结束",
   fields: {
-    llm_call_id: required(string, "ID of the model call", "模型调用 ID"),
+    llm_call_id,
     model: optional(string, "Name of the model that answered", "实际响应的模型名"),
     finish_reason: optional(
       openSet("stop", "length", "tool_calls", "content_filter", "error", "cancelled"),
@@ -87,11 +89,7 @@ export const llm_end = defineExtension({
     error: optional(string, "Error message", "错误信息"),
     error_code: optional(string, "Stable error code", "稳定的错误码"),
     duration_ms: optional(duration, "Duration of the call, in milliseconds", "调用时长（毫秒）"),
-    purpose: optional(
-      openSet("answer", "summary"),
-      "Purpose of the call: `answer` (default), or `summary` to compress the context; a summary does not count as an iteration",
-      "调用目的：`answer`（默认）；`summary` 用于压缩上下文，不计入迭代次数",
-    ),
+    purpose,
   },
 });
 
@@ -99,7 +97,7 @@ export const llm_content = defineExtension({
   about: "What a model call sent or received. Stored for the owner of the session; streams leave it out",
   zh: "模型调用发送或收到的内容。仅为会话所有者保存，不出现在任何流中",
   fields: {
-    llm_call_id: required(string, "ID of the model call", "模型调用 ID"),
+    llm_call_id,
     role: required(
       oneOf("request", "response"),
       "`request`: the parameters, the tools and the messages; `response`: the message of the model",

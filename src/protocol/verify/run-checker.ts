@@ -12,6 +12,7 @@ import { type EventRecord, isAnswerChannel, isKnownEvent, isNextAttempt, isTermi
 import type { IssueReporter } from "./lifecycle-rules.ts";
 import { SpanChecker } from "./span-checker.ts";
 import { ThoughtChecker } from "./thought-checker.ts";
+import { ThoughtGraphChecker } from "./thought-graph-checker.ts";
 import { ToolCallChecker } from "./tool-call-checker.ts";
 
 const MAX_ANSWERS = 10_000;
@@ -74,6 +75,7 @@ export class RunChecker {
   readonly spans = new SpanChecker();
   readonly tools: ToolCallChecker;
   readonly #thoughts = new ThoughtChecker();
+  readonly #graph = new ThoughtGraphChecker();
   readonly #answers = new BoundedMap<Digest>(MAX_ANSWERS);
   #all = new Digest();
   /** The answer text up to the last tool call. */
@@ -132,7 +134,8 @@ export class RunChecker {
 
   #checkEvent(event: LoomEvent, envelope: Envelope, report: IssueReporter): void {
     this.tools.check(event, envelope.node_id ?? "", report);
-    this.#thoughts.check(event, envelope.node_id, this.spans, report);
+    this.#thoughts.check(event, this.spans, report);
+    this.#graph.check(event, envelope.node_id, this.spans, report);
     switch (event.type) {
       case "node_enter":
         // A node_id may be reused for another node run, which starts a new answer.
@@ -200,7 +203,7 @@ export class RunChecker {
         return;
       case "reply":
         this.#checkReply(event.reply, envelope.node_id, report);
-        if ((this.#end?.status ?? "completed") === "completed") this.#thoughts.close(this.spans, report);
+        if ((this.#end?.status ?? "completed") === "completed") this.#graph.close(this.spans, report);
         this.#close(envelope, report);
         return;
       default:

@@ -1,10 +1,9 @@
-/** Checks the trees of thoughts in one run, and forwards events of graphs to `ThoughtGraphChecker`. */
+/** Checks the trees of thoughts in one run. */
 import { BoundedMap } from "../bounded-map.ts";
 import type { LoomEvent, TotEvaluateEvent, TotExpandEvent } from "../events.generated.ts";
 import { shortenId, reportLongId, reportLengthMismatch, reportDuplicate } from "./report-ids.ts";
 import type { IssueReporter } from "./lifecycle-rules.ts";
 import type { SpanChecker } from "./span-checker.ts";
-import { ThoughtGraphChecker } from "./thought-graph-checker.ts";
 
 const MAX_THOUGHTS = 10_000;
 
@@ -13,10 +12,9 @@ export class ThoughtChecker {
   #thoughts: BoundedMap<true> | undefined = new BoundedMap(MAX_THOUGHTS);
   /** Number of candidates of each expansion since the last evaluation. */
   #expansions: number[] = [];
-  readonly #graph = new ThoughtGraphChecker();
 
-  /** `nodeId` is the frame's node_id; `spans` knows the open node runs. */
-  check(event: LoomEvent, nodeId: string | undefined, spans: SpanChecker, report: IssueReporter): void {
+  /** `spans` knows the open node runs. */
+  check(event: LoomEvent, spans: SpanChecker, report: IssueReporter): void {
     switch (event.type) {
       case "tot_expand":
         this.#expand(event, report);
@@ -30,28 +28,8 @@ export class ThoughtChecker {
         this.#checkKnown(event.from, spans, report);
         if (event.to_depth > 0) this.#checkKnown(event.to, spans, report);
         return;
-      case "got_plan":
-        if (reportLongId([event.parent, ...event.node_ids, ...(event.edges ?? []).flat()], report))
-          this.#graph.forget();
-        else this.#graph.check(event, nodeId, spans, report);
-        return;
-      case "got_expand":
-        if (reportLongId([event.node_id, ...(event.nodes ?? []), ...(event.edges ?? []).flat()], report))
-          this.#graph.forget();
-        else this.#graph.check(event, nodeId, spans, report);
-        return;
-      case "got_node_start":
-      case "got_node_complete":
-      case "got_node_failed":
-        if (!reportLongId([event.id], report)) this.#graph.check(event, nodeId, spans, report);
-        return;
       default:
     }
-  }
-
-  /** Called when the run ends with a reply. */
-  close(spans: SpanChecker, report: IssueReporter): void {
-    this.#graph.close(spans, report);
   }
 
   #expand({ ids, candidates, parent, parents = [] }: TotExpandEvent, report: IssueReporter): void {

@@ -3,23 +3,10 @@
  * planned again counts as a new node. Memory is bounded; evicted nodes are not checked.
  */
 import { BoundedMap } from "../bounded-map.ts";
-import type {
-  GotExpandEvent,
-  GotNodeCompleteEvent,
-  GotNodeFailedEvent,
-  GotNodeStartEvent,
-  GotPlanEvent,
-} from "../events.generated.ts";
-import { shortenId, reportLengthMismatch, reportDuplicate } from "./report-ids.ts";
+import type { GotExpandEvent, GotNodeFailedEvent, GotPlanEvent, LoomEvent } from "../events.generated.ts";
+import { shortenId, reportLongId, reportLengthMismatch, reportDuplicate } from "./report-ids.ts";
 import type { IssueReporter } from "./lifecycle-rules.ts";
 import type { SpanChecker } from "./span-checker.ts";
-
-export type ThoughtGraphEvent =
-  | GotPlanEvent
-  | GotExpandEvent
-  | GotNodeStartEvent
-  | GotNodeCompleteEvent
-  | GotNodeFailedEvent;
 
 const MAX_NODES = 10_000;
 const MAX_EDGES = 100_000;
@@ -49,30 +36,33 @@ export class ThoughtGraphChecker {
   #hasCycle = false;
 
   /** `nodeId` is the frame's node_id; `spans` knows the open node runs. */
-  check(event: ThoughtGraphEvent, nodeId: string | undefined, spans: SpanChecker, report: IssueReporter): void {
+  check(event: LoomEvent, nodeId: string | undefined, spans: SpanChecker, report: IssueReporter): void {
     switch (event.type) {
       case "got_plan":
-        this.#plan(event, spans, report);
+        if (reportLongId([event.parent, ...event.node_ids, ...(event.edges ?? []).flat()], report))
+          this.#isWhole = false;
+        else this.#plan(event, spans, report);
         return;
       case "got_expand":
-        this.#expand(event, spans, report);
+        if (reportLongId([event.node_id, ...(event.nodes ?? []), ...(event.edges ?? []).flat()], report))
+          this.#isWhole = false;
+        else this.#expand(event, spans, report);
         return;
       case "got_node_start":
+        if (reportLongId([event.id], report)) return;
         this.#checkKnown(event.id, spans, report);
         this.#start(this.#find(event.id), nodeId, spans, report);
         return;
       case "got_node_complete":
+        if (reportLongId([event.id], report)) return;
         reportLengthMismatch("scored", event.scored, "scores", event.scores?.length ?? 0, report);
         this.#complete(event.id, spans, report);
         return;
+      case "got_node_failed":
+        if (!reportLongId([event.id], report)) this.#fail(event, spans, report);
+        return;
       default:
-        this.#fail(event, spans, report);
     }
-  }
-
-  /** Called when an event that adds nodes was ignored. */
-  forget(): void {
-    this.#isWhole = false;
   }
 
   /** Called when the run ends with a reply: reports nodes that started and never ended. */

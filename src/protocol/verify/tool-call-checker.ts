@@ -8,7 +8,7 @@
 import { BoundedMap } from "../bounded-map.ts";
 import { CallKeys, slotOf } from "../call-keys.ts";
 import type { LoomEvent, ToolCallEvent } from "../events.generated.ts";
-import type { Json } from "../json.ts";
+import { isSameJson, type Json, parseJson } from "../json.ts";
 import type { IssueReporter } from "./lifecycle-rules.ts";
 
 type CheckedCallState = "streaming" | "called" | "waiting" | "approved" | "rejected" | "started" | "ended";
@@ -192,30 +192,8 @@ function checkArguments(call: CheckedCall, event: ToolCallEvent, report: IssueRe
     if (event.raw_arguments !== call.text) report("tool-arguments", "raw_arguments differs from the streamed text");
     return;
   }
-  let streamed: unknown;
-  try {
-    streamed = JSON.parse(call.text);
-  } catch {
-    report("tool-arguments", "the streamed arguments are not JSON");
-    return;
-  }
-  if (!isSame(streamed as Json, event.arguments))
+  const streamed = parseJson(call.text);
+  if (streamed === undefined) report("tool-arguments", "the streamed arguments are not JSON");
+  else if (!isSameJson(streamed as Json, event.arguments))
     report("tool-arguments", "the arguments differ from the streamed arguments");
-}
-
-function isSame(a: Json, b: Json): boolean {
-  if (a === b) return true;
-  if (
-    typeof a !== "object" ||
-    typeof b !== "object" ||
-    a === null ||
-    b === null ||
-    Array.isArray(a) !== Array.isArray(b)
-  )
-    return false;
-  const left = Object.entries(a);
-  if (left.length !== Object.keys(b).length) return false;
-  return left.every(
-    ([key, value]) => Object.hasOwn(b, key) && isSame(value, (b as { readonly [key: string]: Json })[key] as Json),
-  );
 }

@@ -3,9 +3,9 @@
  * reports every broken rule. Memory is bounded, regardless of the length of the stream.
  */
 import { BoundedMap } from "../bounded-map.ts";
-import { matchRun, runKey, type NamedRun } from "../match-run.ts";
+import { matchRun, mayBeRunless, runKey, type NamedRun } from "../match-run.ts";
 import type { EventOf, EventRecord } from "../record.ts";
-import { isKnownEvent, isTerminal, mayLackRun } from "../record.ts";
+import { isTerminal } from "../record.ts";
 import { createIssueFactory, type Issue } from "../rules.ts";
 import { LIFECYCLE_RULES, type IssueReporter } from "./lifecycle-rules.ts";
 import { RunChecker } from "./run-checker.ts";
@@ -40,7 +40,9 @@ interface SessionState {
   readonly todos: BoundedMap<ReadonlySet<string>>;
 }
 
-interface CheckedRun extends NamedRun {
+interface CheckedRun {
+  /** Session and run ID of its first record. */
+  readonly source: NamedRun;
   readonly run: RunChecker;
 }
 
@@ -82,15 +84,15 @@ export class Verifier {
     checkTodos(session, record, report);
     const checked = this.#runOf(session, record, report);
     if (checked === undefined) return issues;
-    const { run, sessionId } = checked;
+    const { run, source } = checked;
     const before = { spans: run.spans.count, calls: run.tools.count, tokens: run.tokens };
     run.check(record, report);
     this.totals.spans += run.spans.count - before.spans;
     this.totals.toolCalls += run.tools.count - before.calls;
     this.totals.tokens += run.tokens - before.tokens;
     if (isTerminal(record.event)) {
-      this.#live.delete(runKey(sessionId, run.id));
-      const own = this.#sessions.getOrCreate(sessionId ?? "", () => this.#openSession());
+      this.#live.delete(runKey(source.sessionId, run.id));
+      const own = this.#sessions.getOrCreate(source.sessionId ?? "", () => this.#openSession());
       if (run.id !== undefined) own.ended.set(run.id, true);
       own.sealed = run.started;
     }
@@ -99,7 +101,7 @@ export class Verifier {
 
   /** Runs that have not ended. At the end of a stream, these were cut off. */
   *liveRuns(): Generator<{ readonly sessionId: string | undefined; readonly runId: string | undefined }> {
-    for (const { sessionId, runId } of this.#live.values()) yield { sessionId, runId };
+    for (const { source } of this.#live.values()) yield source;
   }
 
   /** True for a new run of a sender that numbers each run separately. */
@@ -122,18 +124,15 @@ export class Verifier {
     };
   }
 
-  #runOf(session: SessionState, { envelope, event }: EventRecord, report: IssueReporter): CheckedRun | undefined {
+  #runOf(session: SessionState, record: EventRecord, report: IssueReporter): CheckedRun | undefined {
+    const { envelope, event } = record;
     const id = envelope.run_id;
-    const key = runKey(envelope.session_id, id);
-    const live = this.#live.get(key);
     const starts = event.type === "run_start";
-    const mayBeRunless = id === undefined && (mayLackRun(event) || !isKnownEvent(event));
-    const match = live !== undefined || starts || mayBeRunless ? undefined : matchRun(envelope, this.#live.values());
-    if (match === "several") {
+    const live = matchRun(record, this.#live);
+    if (live === "several") {
       report("session-unmatched", `\`${event.type}\` may belong to several runs; it needs a session_id`);
       return undefined;
     }
-    if (match !== undefined) return match;
     if (live !== undefined) {
       // A second `run_start` without a run ID starts another run; the previous one never ended.
       if (!(starts && id === undefined && live.run.started)) return live;
@@ -142,7 +141,7 @@ export class Verifier {
       report("after-reply", `run ${id} has ended`);
       return undefined;
     } else if (id === undefined && !starts) {
-      if (mayBeRunless) return undefined;
+      if (mayBeRunless(record)) return undefined;
       if (session.sealed) {
         report("after-reply", `\`${event.type}\` follows the end of the run without a new run_start`);
         return undefined;
@@ -152,8 +151,8 @@ export class Verifier {
     if (starts) session.sealed = false;
     const run = new RunChecker(id, starts, this.#expectsToolStart);
     this.totals.runs++;
-    const checked = { sessionId: envelope.session_id, runId: id, run };
-    this.#live.set(key, checked);
+    const checked = { source: { sessionId: envelope.session_id, runId: id }, run };
+    this.#live.set(runKey(envelope.session_id, id), checked);
     return checked;
   }
 }

@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import { describeProblem } from "./refuse-request.ts";
 import { describeApi, listPathParams } from "./describe-api.ts";
-import { OPERATIONS } from "../endpoints/operations.ts";
+import { OPERATIONS } from "../operations.ts";
 import { API_SHAPES } from "./shapes.ts";
 
 interface Described {

@@ -245,8 +245,11 @@ describe("a message", () => {
       code: "invalid_command",
     });
     expect(await log.getSession("new")).toBeUndefined();
-    const attachments = [{ blob_id: "b" }];
-    expect(await executeCommand({ log }, say("2", text, { attachments }))).toMatchObject({ type: "ack" });
+    const get = async () => ({ blobId: "b", mediaType: "text/plain", bytes: 3 });
+    const host = { log, blobs: { get } } as unknown as CommandHost;
+    expect(await executeCommand(host, say("2", text, { attachments: [{ blob_id: "b" }] }))).toMatchObject({
+      type: "ack",
+    });
     await session.close();
   });
 

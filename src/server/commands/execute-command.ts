@@ -8,14 +8,12 @@
 import { hash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { awaitOutcome } from "../../engine/send-command.ts";
-import { MAX_ATTACHMENTS } from "../../engine/run-origin.ts";
+import { MAX_ATTACHMENTS, readQueuedMessage } from "../../engine/run-origin.ts";
 import { cutReason } from "../../engine/node-run.ts";
 import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
 import { assertCommand, sessionIdTaken } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
-import { readClientTools, readInstructions, readOutputSchema } from "../../protocol/run-additions.ts";
-import { readStrategySettings } from "../../protocol/strategy-settings.ts";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { RunStartEvent } from "../../protocol/events.generated.ts";
 import { fromJsonSchema } from "../../tools/from-json-schema.ts";
@@ -26,7 +24,6 @@ import { findOwnSession, LOCAL_AUTHOR, canAccess } from "./command-author.ts";
 import { assertAgentAllowed } from "../auth/principal.ts";
 import type { CommandHost } from "./command-host.ts";
 import { deriveTitle } from "../../agents/derive-title.ts";
-import type { AgentDemands } from "../runs/run-dispatcher.ts";
 import { runInSessionQueue } from "./command-queue.ts";
 import { deriveRunId } from "./derive-run-id.ts";
 
@@ -137,10 +134,12 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandR
     const known = await findCommand(log, session, command.id);
     const message = await toEnqueueCommand(host, command, known);
     // Validate before creating or cancelling anything.
+    const request = readQueuedMessage(message.body);
+    if (request.outputSchema !== undefined) fromJsonSchema(request.outputSchema);
     assertCommand(message, log.limits);
     const isNew = known === undefined;
     // A repeated command gets its first result, even if the agent is gone or another run is live by now.
-    const agent = (isNew ? host.resolveAgent?.(command.agent, readDemands(command)) : undefined) ?? command.agent ?? "";
+    const agent = (isNew ? host.resolveAgent?.(command.agent, request) : undefined) ?? command.agent ?? "";
     const interrupt = isNew ? await createInterrupt(host, command) : undefined;
     if (isNew) await author.admitRun?.(agent);
     if (isNew) await host.beforeSubmit?.(agent);
@@ -181,11 +180,6 @@ async function toEnqueueCommand(
 ): Promise<Command> {
   const { id, session, type: _type, when_busy: _whenBusy, capabilities, request_id, instructions, ...given } = command;
   const { message, context, attachments = [], run_id = deriveRunId(session, id) } = given;
-  readClientTools(given.client_tools);
-  readInstructions(instructions);
-  readStrategySettings(given.strategy);
-  const schema = readOutputSchema(given.output_schema);
-  if (schema !== undefined) fromJsonSchema(schema);
   // As in agents: a message may consist of attachments only.
   if (message.trim() === "" && attachments.length === 0) throw new LoomError("invalid_command", "The message is empty");
   if (context !== undefined) {
@@ -221,10 +215,6 @@ async function toEnqueueCommand(
     ),
   } as unknown as JsonObject;
   return { commandId: id, sessionId: session, kind: "enqueue", body };
-}
-
-function readDemands({ client_tools: clientTools, output_schema, strategy }: RunCommand): AgentDemands {
-  return { clientTools, hasOutputSchema: output_schema !== undefined, strategy: readStrategySettings(strategy) };
 }
 
 type AttachmentRecord = NonNullable<RunStartEvent["attachments"]>[number];

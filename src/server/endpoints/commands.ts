@@ -7,8 +7,7 @@ import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { actionOf } from "../commands/action-of.ts";
 import { respondToCommand, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
-import { listApprovals } from "./list-approvals.ts";
-import { listClientCalls } from "./list-client-calls.ts";
+import { listWaitingCalls } from "./waiting-calls.ts";
 
 const ANSWERS = {
   200: { description: "Executed", shape: "CommandResult" },
@@ -73,7 +72,8 @@ const readApprovals = defineOperation({
   params: { id: "Id of the session" },
   action: "sessions.read",
   responses: { 200: { description: "Tool calls", shape: "Approvals" } },
-  handle: async ({ log }, { params: { id = "" } }) => Response.json({ approvals: await listApprovals(log, id) }),
+  handle: async ({ log }, { params: { id = "" } }) =>
+    Response.json({ approvals: await listWaitingCalls(log, id, "approval") }),
 });
 
 const answerApproval = defineOperation<"Empty", "AnswerApproval">({
@@ -106,7 +106,8 @@ const readClientCalls = defineOperation({
   params: { id: "Id of the session" },
   action: "sessions.read",
   responses: { 200: { description: "Tool calls", shape: "ClientCalls" } },
-  handle: async ({ log }, { params: { id = "" } }) => Response.json({ calls: await listClientCalls(log, id) }),
+  handle: async ({ log }, { params: { id = "" } }) =>
+    Response.json({ calls: await listWaitingCalls(log, id, "result") }),
 });
 
 const sendToolResult = defineOperation<"Empty", "SendToolResult">({

@@ -122,7 +122,7 @@ describe("findBranchWithRun", () => {
     const { core, log } = await createFixture();
     await forkBeforeRun(log, { from: "s", runId: "r2", to: "a" });
     await forkBeforeRun(log, { from: "s", runId: "r1", to: "b" });
-    const find = async (run: string) => (await findBranchWithRun(core, ANN, "b", run))?.sessionId;
+    const find = async (run: string) => (await findBranchWithRun(core, ANN, "b", run))?.session;
     expect([await find("r1"), await find("r2"), await find("none")]).toEqual(["a", "s", undefined]);
     await log.deleteSession("a");
     // No version ends with it, but one has it.

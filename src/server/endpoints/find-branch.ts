@@ -2,10 +2,12 @@
  * Finds the version of a conversation that a client means, for clients that keep one ID while a conversation is forked.
  * Only the owner of a session finds other versions; a share link and a ticket for one session give access to it alone.
  */
-import type { SessionInfo } from "../../log/index.ts";
+import type { RunInfo, SessionInfo } from "../../log/index.ts";
+import { unknownSession } from "../../log/rules.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import type { Caller } from "../auth/authorize.ts";
+import type { Action } from "../auth/scopes.ts";
 
 /** Maximum number of versions that are searched for a run, newest first. */
 const MAX_SEARCHED = 500;
@@ -21,23 +23,45 @@ export async function findHead(core: ServerCore, caller: Caller, session: string
 }
 
 /**
+ * Returns the newest version of the conversation, for an action for which the caller is authorized on the session that it
+ * names. Throws `unknown_session` if there is none.
+ */
+export async function openHead(
+  core: ServerCore,
+  caller: Caller,
+  session: string,
+  action: Action,
+): Promise<SessionInfo> {
+  const head = await findHead(core, caller, session);
+  if (head === undefined) throw unknownSession(session);
+  if (head.sessionId !== session) await core.authorize({ caller, action, session: head.sessionId });
+  return head;
+}
+
+/** A run, and a version of the conversation that has it. */
+export interface RunBranch {
+  readonly session: string;
+  readonly run: RunInfo;
+}
+
+/**
  * Returns the newest version of the conversation whose latest run is this one, otherwise the newest one that has the
  * run at all; undefined if none has it. Throws like `findHead`.
  */
 export async function findBranchWithRun(
   core: ServerCore,
   caller: Caller,
-  session: string,
-  run: string,
-): Promise<SessionInfo | undefined> {
+  conversation: string,
+  runId: string,
+): Promise<RunBranch | undefined> {
   const { log } = core;
-  let newest: SessionInfo | undefined;
-  for (const branch of await listNewest(core, caller, session, MAX_SEARCHED)) {
-    const { sessionId } = branch;
-    if ((await log.getRun(sessionId, run)) === undefined) continue;
-    const [latest] = await log.listRuns(sessionId, { limit: 1 });
-    if (latest?.runId === run) return branch;
-    newest ??= branch;
+  let newest: RunBranch | undefined;
+  for (const { sessionId: session } of await listNewest(core, caller, conversation, MAX_SEARCHED)) {
+    const run = await log.getRun(session, runId);
+    if (run === undefined) continue;
+    const [latest] = await log.listRuns(session, { limit: 1 });
+    if (latest?.runId === runId) return { session, run };
+    newest ??= { session, run };
   }
   return newest;
 }

@@ -21,14 +21,32 @@ export async function hasRuns(log: Log, session: string): Promise<boolean> {
   return (await log.getSession(session)) !== undefined && (await log.listRuns(session, { limit: 1 })).length > 0;
 }
 
-/** Returns the run after this one; undefined if there is none. */
-export async function findNextRun(log: Log, session: string, run: string): Promise<string | undefined> {
-  let next: string | undefined;
-  for await (const { runId } of readRuns(log, session)) {
-    if (runId === run) return next;
-    next = runId;
+/** A run, and the one that followed it. */
+export interface FoundRun {
+  readonly run: RunInfo;
+  readonly next: RunInfo | undefined;
+}
+
+/** Returns the newest run that matches. Compares at most `max` runs. */
+export async function findNewestRun(
+  log: Log,
+  session: string,
+  matches: (run: RunInfo) => boolean,
+  max = Number.POSITIVE_INFINITY,
+): Promise<FoundRun | undefined> {
+  let next: RunInfo | undefined;
+  let compared = 0;
+  for await (const run of readRuns(log, session)) {
+    if (matches(run)) return { run, next };
+    next = run;
+    if (++compared >= max) break;
   }
   return undefined;
+}
+
+/** Returns the run after this one; undefined if there is none. */
+export async function findNextRun(log: Log, session: string, run: string): Promise<string | undefined> {
+  return (await findNewestRun(log, session, ({ runId }) => runId === run))?.next?.runId;
 }
 
 /**

@@ -5,15 +5,16 @@
  * advanced.
  */
 import { isDeepStrictEqual } from "node:util";
-import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
-import type { RunLimit } from "../../log/log-limits.ts";
-import { wrongState } from "../../log/fork-session.ts";
-import { type EventOf, isLoomError, type JsonObject, LoomError, type ToolRules } from "../../protocol/index.ts";
-import type { CheckpointEvent } from "../../protocol/events.generated.ts";
-import type { ForkSession } from "../api/shapes.generated.ts";
 import { findMessageFault } from "../../agents/check-messages.ts";
 import { deriveTitle } from "../../agents/derive-title.ts";
+import { wrongState } from "../../log/fork-session.ts";
+import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
+import type { RunLimit } from "../../log/log-limits.ts";
+import type { CheckpointEvent } from "../../protocol/events.generated.ts";
+import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../../protocol/index.ts";
+import type { ForkSession } from "../api/shapes.generated.ts";
 import { findSession } from "./find-session.ts";
+import { readRunStart } from "./run-records.ts";
 
 /** Maximum number of checkpoints to search for one of the root graph. */
 const MAX_CHECKPOINTS_SCANNED = 100;
@@ -136,9 +137,9 @@ function assertForkOptions(options: ForkSession): void {
 async function findGivenTitle(log: Log, from: string, runId: string | undefined): Promise<string | undefined> {
   const [info, run] = runId === undefined ? [] : await Promise.all([log.getSession(from), log.getRun(from, runId)]);
   if (info?.title === undefined || run === undefined || run.firstId > info.firstId) return undefined;
-  const [record] = (await log.read(from, { after: run.firstId - 1, limit: 1 })).records;
-  if (record?.event.type !== "run_start") return info.title;
-  const { message = "", attachments } = record.event as EventOf<"run_start">;
+  const start = await readRunStart(log, from, run);
+  if (start === undefined) return info.title;
+  const { message = "", attachments } = start;
   return deriveTitle(message, attachments) === info.title ? undefined : info.title;
 }
 

@@ -121,6 +121,7 @@ function readAttachment(given: GivenAttachment, path: string): BlobReference | S
   return { url, ...about };
 }
 
-function refuse(message: string, path?: string): LoomError {
+/** An error about the body of a request. */
+export function refuse(message: string, path?: string): LoomError {
   return new LoomError("invalid_request", message, dropUndefined({ path, in: "body" }));
 }

@@ -11,6 +11,11 @@ export function runPath(base: BasePathSource, session: string, run: string): str
   return `${sessionPath(base, session)}/runs/${encodeURIComponent(run)}`;
 }
 
+/** Headers that name the session and the run of a stream. */
+export function nameRun({ session, run }: { readonly session: string; readonly run: string }) {
+  return { "loom-session": encodeURIComponent(session), "loom-run": encodeURIComponent(run) };
+}
+
 export function runEventsPath(base: BasePathSource, session: string, run: string): string {
   return `${sessionPath(base, session)}/events?run=${encodeURIComponent(run)}&follow=true`;
 }

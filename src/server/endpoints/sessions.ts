@@ -3,7 +3,6 @@ import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionBranches } from "../api/shapes.generated.ts";
 import { findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
@@ -19,6 +18,7 @@ import { createFork } from "./create-fork.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findHead } from "./find-branch.ts";
 import { findSession } from "./find-session.ts";
+import { readTitle } from "./read-title.ts";
 import {
   cutPage,
   describeFound,
@@ -249,14 +249,6 @@ const exportOperation = defineOperation({
 /** A request repeated with the same key refers to the same session. */
 function deriveId(request: Request, { principal }: Caller): string {
   return deriveSessionId(readIdempotencyKey(request), principal.owner);
-}
-
-/** Returns the title as one line. Lists would show a title without a visible character as an empty row. */
-function readTitle({ title }: { readonly title?: string }): { readonly title?: string } {
-  if (title === undefined) return {};
-  if (!/[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(title))
-    throw new LoomError("invalid_name", "A title must have a visible character");
-  return { title: title.replaceAll(/[\s\p{Cc}]+/gu, " ").trim() };
 }
 
 export const SESSION_OPERATIONS: readonly AnyOperation[] = [

@@ -9,7 +9,7 @@ import { streamResponse, type StreamResponseOptions } from "../streams/stream-re
 import type { ServerCore } from "../api/server-core.ts";
 import type { ReadRequest, StreamReader } from "../streams/stream-reader.ts";
 import { readCursor, readStreamSelection } from "../streams/stream-selection.ts";
-import { runPath } from "./resource-paths.ts";
+import { nameRun, runPath } from "./resource-paths.ts";
 import { chooseMediaType, type OfferedFormat } from "./choose-media-type.ts";
 import { findSession } from "./find-session.ts";
 
@@ -46,9 +46,24 @@ export function readLastEventId(request: Request): string | undefined {
   return id === "" ? undefined : id;
 }
 
-interface SendStreamOptions extends Pick<StreamResponseOptions, "framing" | "isCutHard" | "headers"> {
+export interface SendStreamOptions extends Pick<StreamResponseOptions, "framing" | "isCutHard" | "headers"> {
   /** Changes what the client receives. Default: the frames as they are. A rejection becomes an error response. */
   readonly adapt?: (reader: StreamReader) => StreamReader | Promise<StreamReader>;
+}
+
+/**
+ * Opens a reader of a session, which ends when the caller loses the permission to read it. Returns undefined if the client
+ * has disconnected.
+ */
+export function openReader(
+  { streams, access }: Pick<ServerCore, "streams" | "access">,
+  { caller, signal }: Pick<StreamCall, "caller" | "signal">,
+  session: string,
+  request: Omit<ReadRequest, "signal" | "lease">,
+): Promise<StreamReader | undefined> {
+  const lease: ReadRequest["lease"] =
+    caller.principal.kind === "local" ? undefined : (onEnd) => access.watch(caller, session, onEnd);
+  return streams.open(session, { ...request, signal, lease });
 }
 
 /**
@@ -57,15 +72,12 @@ interface SendStreamOptions extends Pick<StreamResponseOptions, "framing" | "isC
  */
 export async function sendStream(
   core: ServerCore,
-  { caller, node, signal }: Omit<StreamCall, "request">,
+  { node, ...call }: Omit<StreamCall, "request">,
   session: string,
   request: Omit<ReadRequest, "transport" | "signal" | "lease">,
   { adapt = (reader) => reader, ...options }: SendStreamOptions,
 ): Promise<Response> {
-  const { access } = core;
-  const lease: ReadRequest["lease"] =
-    caller.principal.kind === "local" ? undefined : (onEnd) => access.watch(caller, session, onEnd);
-  const reader = await core.streams.open(session, { ...request, transport: "http", signal, lease });
+  const reader = await openReader(core, call, session, { ...request, transport: "http" });
   // The client has disconnected.
   if (reader === undefined) return new Response(null, { status: 499 });
   const { heartbeatMs, maxOutboundBytes } = core.limits;
@@ -92,11 +104,7 @@ export function sendRun(
   options: Pick<SendStreamOptions, "framing" | "isCutHard">,
 ): Promise<Response> {
   const after = readLastEventId(call.request);
-  const headers = {
-    "loom-session": encodeURIComponent(session),
-    "loom-run": encodeURIComponent(run),
-    "content-location": runPath(core, session, run),
-  };
+  const headers = { ...nameRun({ session, run }), "content-location": runPath(core, session, run) };
   return sendStream(core, call, session, { ...view, after, run, command: key, follow: true }, { ...options, headers });
 }
 

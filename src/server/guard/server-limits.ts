@@ -3,8 +3,7 @@
  * with it.
  */
 import { DEFAULT_MAX_LINE_BYTES } from "../../framing/frame.ts";
-import { LoomError } from "../../protocol/index.ts";
-import { describeValue } from "../../protocol/fault.ts";
+import { acceptInteger, readOptions } from "../../protocol/read-options.ts";
 
 /**
  * The default limit for a frame. Receivers accept lines of `DEFAULT_MAX_LINE_BYTES`, and messages of twice that size,
@@ -141,27 +140,7 @@ export type StreamLimits = Pick<
   | "maxReaders"
 >;
 
-/**
- * Completes the given limits with the defaults. Throws `invalid_arguments` with the name of an unknown or invalid
- * limit.
- */
-export function readLimits(given: Partial<ServerLimits> = {}): ServerLimits {
-  const limits: { -readonly [name in keyof ServerLimits]: number } = { ...SERVER_LIMITS };
-  for (const [name, value] of Object.entries(given) as [keyof ServerLimits, unknown][]) {
-    if (value === undefined) continue;
-    if (!Object.hasOwn(SERVER_LIMITS, name))
-      throw new LoomError("invalid_arguments", `Unknown limit \`${name.slice(0, 60)}\``);
-    const least = MAY_BE_ZERO.has(name) ? 0 : 1;
-    if (!Number.isSafeInteger(value) || (value as number) < least) {
-      const form = `an integer of at least ${least}, not ${describeValue(value)}`;
-      throw new LoomError("invalid_arguments", `\`limits.${name}\` must be ${form}`);
-    }
-    limits[name] = value as number;
-  }
-  return limits;
-}
-
-const MAY_BE_ZERO: ReadonlySet<keyof ServerLimits> = new Set([
+const MAY_BE_ZERO: ReadonlySet<string> = new Set<keyof ServerLimits>([
   "heartbeatMs",
   "pingMs",
   "ingestIdleMs",
@@ -173,3 +152,12 @@ const MAY_BE_ZERO: ReadonlySet<keyof ServerLimits> = new Set([
   "maxSharedBytes",
   "maxTotalSharedBytes",
 ]);
+
+/**
+ * Completes the given limits with the defaults. Throws `invalid_arguments` with the name of an unknown or invalid
+ * limit.
+ */
+export function readLimits(given: Partial<ServerLimits> = {}): ServerLimits {
+  const rules = Object.keys(SERVER_LIMITS).map((name) => [name, acceptInteger(MAY_BE_ZERO.has(name) ? 0 : 1)] as const);
+  return { ...SERVER_LIMITS, ...readOptions(Object.fromEntries(rules), given, { path: "limits" }) };
+}

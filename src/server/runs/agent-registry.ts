@@ -6,7 +6,6 @@ import { NO_OUTPUT } from "../../agents/output-format.ts";
 import type { WriteTitle } from "../../agents/create-title-writer.ts";
 import type { Agent } from "../../agents/index.ts";
 import type { DeadRun, Run, SessionOptions } from "../../engine/index.ts";
-import type { RunOrigin } from "../../engine/run-origin.ts";
 import type { Log } from "../../log/index.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { describeValue } from "../../protocol/fault.ts";
@@ -94,7 +93,7 @@ export class AgentRegistry {
       assertAgent(name, agent);
       // An agent of an older copy of the package has no such settings.
       const strategy = agent.strategy === undefined ? undefined : { ...agent.strategy, caps };
-      if (strategy !== undefined) checkStrategySettings(strategy.agent, caps ?? {}, (cap) => `${name}.${cap}`);
+      if (strategy !== undefined) checkStrategySettings(strategy.agent, caps ?? {}, name);
       const info: ServedAgentInfo = dropUndefined({
         name,
         kind: agent.kind,
@@ -120,10 +119,10 @@ export class AgentRegistry {
    * Returns the name of a registered agent. Throws `unknown_agent`, or `invalid_command` if the agent cannot do what the
    * request asks for.
    */
-  resolve(name = this.#default, { clientTools = [], hasOutputSchema = false, strategy }: AgentDemands = {}): string {
+  resolve(name = this.#default, { clientTools = [], outputSchema, strategy }: AgentDemands = {}): string {
     const { info, hasOutput, strategy: limits } = this.#get(name);
     if (strategy !== undefined) assertAccepts(name, limits, strategy);
-    if (hasOutputSchema && !hasOutput) throw new LoomError("invalid_command", NO_OUTPUT, { agent: name });
+    if (outputSchema !== undefined && !hasOutput) throw new LoomError("invalid_command", NO_OUTPUT, { agent: name });
     assertNoSameName(
       clientTools.map((tool) => tool.name),
       (tool) => info.tools.includes(tool),
@@ -138,17 +137,17 @@ export class AgentRegistry {
 
   /** Creates the options for a session whose runs may use any agent. */
   createSessionHandlers(): SessionHandlers {
-    const onRun = async (run: Run, origin: RunOrigin): Promise<void> => {
+    const onRun = async (run: Run): Promise<void> => {
       await this.#admit(run);
       this.#onRun(run);
-      await this.#get(run.agent ?? this.#default).handlers.onRun(run, origin);
+      await this.#get(run.agent ?? this.#default).handlers.onRun(run);
     };
     return {
       agent: this.#default,
       // An unknown agent fails the run instead of refusing the message, so that clients that follow the run see it.
       onRun,
       // The message was accepted, so it is executed even when the first process was killed right after the start.
-      restart: (run: Run) => onRun(run, run),
+      restart: onRun,
       canRestart: (run: Run) => this.#findForRun(run)?.handlers.canRestart(run) === true,
       canResume: (dead: Pick<DeadRun, "run" | "calls">) =>
         dead.run.work.checkpoint === undefined || this.#findForRun(dead.run)?.handlers.canResume(dead) === true,

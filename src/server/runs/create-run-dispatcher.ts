@@ -19,7 +19,7 @@ export interface RunDispatcherOptions {
   /** The agent for messages that name none. Default: the first one. */
   readonly defaultAgent?: string;
   /** Called when a run is about to start, which may be long after it was requested. Rejects to refuse it. */
-  readonly admit?: ((run: Pick<Run, "actor" | "signal">) => Promise<void>) | undefined;
+  readonly admit?: ((run: Pick<Run, "request" | "signal">) => Promise<void>) | undefined;
   /** Counts model tokens that were used for a principal outside of a run. */
   readonly onUsage?: ((actor: string, tokens: number) => void) | undefined;
   /** The files of sessions, for models and tools. */

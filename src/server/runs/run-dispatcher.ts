@@ -8,8 +8,8 @@
  */
 import type { Agent, AgentKindName } from "../../agents/index.ts";
 import type { WriteTitle } from "../../agents/create-title-writer.ts";
-import type { ClientTool } from "../../protocol/index.ts";
-import type { StrategyCaps, StrategySettingInfo, StrategySettings } from "../../protocol/strategy-settings.ts";
+import type { RunRequest } from "../../engine/index.ts";
+import type { StrategyCaps, StrategySettingInfo } from "../../protocol/strategy-settings.ts";
 
 /** An agent of a server, with the details that the agents endpoint shows. */
 export interface ServedAgent {
@@ -45,15 +45,11 @@ export interface ServedAgentInfo {
   readonly isDefault: boolean;
 }
 
-/** What a request asks of its agent. */
-export interface AgentDemands {
-  /** Refused if the agent has a tool of the same name. */
-  readonly clientTools?: readonly Pick<ClientTool, "name">[] | undefined;
-  /** Refused if the agent has no structured output. */
-  readonly hasOutputSchema?: boolean;
-  /** Refused if the agent does not have one of these settings, or if one is above its cap. */
-  readonly strategy?: StrategySettings | undefined;
-}
+/**
+ * What a request asks of its agent. Refused: client tools if the agent has a tool of the same name, an output schema if it
+ * has no structured output, and strategy settings that it does not have or that are above their cap.
+ */
+export type AgentDemands = Pick<RunRequest, "clientTools" | "outputSchema" | "strategy">;
 
 export interface CloseRunsOptions {
   /**

@@ -64,7 +64,11 @@ export class SessionTitles {
     void work.then(() => this.#active.delete(work));
   }
 
-  async #write({ sessionId, runId, actor }: Run, { lastEventId }: RunEnd, write: WriteTitle): Promise<void> {
+  async #write(
+    { sessionId, runId, request: { actor } }: Run,
+    { lastEventId }: RunEnd,
+    write: WriteTitle,
+  ): Promise<void> {
     const { log, onUsage } = this.#options;
     const runs = await log.listRuns(sessionId, { limit: MAX_RUNS });
     const answered = runs.filter(({ status }) => status === "completed");

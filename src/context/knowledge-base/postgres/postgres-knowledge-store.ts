@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { migratePostgres } from "../../../postgres/migrate.ts";
 import { openPostgres, type PostgresDatabase, type Transaction } from "../../../postgres/postgres-database.ts";
 import type { PostgresOptions } from "../../../postgres/postgres-options.ts";
-import { SearchQueue } from "../../../postgres/search-queue.ts";
+import { SearchQueue } from "../../../protocol/search-queue.ts";
 import { fromColumn, toColumn } from "../../../postgres/text-column.ts";
 import { LoomError } from "../../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "../knowledge-base-options.ts";
@@ -78,7 +78,10 @@ class PostgresKnowledgeStore implements KnowledgeStore {
     this.#database = db;
     this.#limits = limits;
     this.#ownsDatabase = ownsDatabase;
-    this.#searches = new SearchQueue(limits.searchTimeoutMs, limits.maxWaitingSearches);
+    this.#searches = new SearchQueue({
+      maxWaiting: limits.maxWaitingSearches,
+      timeoutMs: limits.searchTimeoutMs,
+    });
   }
 
   async find(uri: string): Promise<StoredDocument | undefined> {

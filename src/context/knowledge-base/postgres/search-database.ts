@@ -5,7 +5,7 @@
  * Invariant: a search examines at most `MAX_POSTINGS` passages of a frequent term, and at most about as many of others.
  */
 import type { PostgresDatabase, Transaction } from "../../../postgres/postgres-database.ts";
-import { LoomError } from "../../../protocol/index.ts";
+import { searchTimedOut } from "../../../protocol/search-queue.ts";
 import type { KnowledgeBaseLimits } from "../knowledge-base-options.ts";
 import {
   addTitled,
@@ -77,7 +77,7 @@ export async function searchDatabase(
     return await db.transact(
       async ({ query }) =>
         new DatabaseSearch(async (sql, values) => {
-          if (performance.now() > deadline) throw timedOut(timeoutMs);
+          if (performance.now() > deadline) throw searchTimedOut(timeoutMs);
           return query(sql, values);
         }).run(search, limits),
       { isReadOnly: true, timeoutMs },
@@ -85,7 +85,7 @@ export async function searchDatabase(
   } catch (error) {
     const { cause } = error as { readonly cause?: { readonly code?: unknown } };
     // The database cancelled the statement.
-    throw cause?.code === "57014" ? timedOut(timeoutMs) : error;
+    throw cause?.code === "57014" ? searchTimedOut(timeoutMs) : error;
   }
 }
 
@@ -176,10 +176,4 @@ class DatabaseSearch {
     }
     return found.toSorted((a, b) => b.weight - a.weight || a.key - b.key);
   }
-}
-
-function timedOut(timeoutMs: number): LoomError {
-  return new LoomError("search_timeout", "The search took too long; use rarer or longer words, or try again later", {
-    limit: timeoutMs,
-  });
 }

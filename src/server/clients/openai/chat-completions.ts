@@ -1,0 +1,193 @@
+/**
+ * The Chat Completions API. It is stateless: a request has the whole conversation, by which its session is found, unless the
+ * client names one. Calls of the client's functions end the message; a request with their results continues the run.
+ */
+import { isLastChunk, isUsageChunk } from "../../../dialects/openai-chat/encode.ts";
+import type { Log, RunInfo } from "../../../log/index.ts";
+import { isLoomError, type JsonObject } from "../../../protocol/index.ts";
+import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
+import type { ServerCore } from "../../api/server-core.ts";
+import { findCommand } from "../../commands/execute-command.ts";
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "../../endpoints/command-endpoint.ts";
+import { branchBeforeRun } from "../../endpoints/create-fork.ts";
+import { findHead } from "../../endpoints/find-branch.ts";
+import { refuse } from "../../endpoints/read-run-input.ts";
+import { nameRun } from "../../endpoints/resource-paths.ts";
+import { readRunStart } from "../../endpoints/run-records.ts";
+import type { MapFrames } from "../../streams/wrap-reader.ts";
+import { answerClient, authorizeStart, type ClientProtocol } from "../client-protocol.ts";
+import { collectRunPart } from "../send-run-part.ts";
+import { CompletionFold } from "./fold-completion.ts";
+import {
+  answerCalls,
+  answerLeft,
+  endAtLast,
+  type FormattedInput,
+  locatePart,
+  type OpenaiCall,
+  type OpenaiPart,
+  type PartFormat,
+  readFormat,
+  startOpenaiRun,
+  streamPart,
+} from "./openai-run.ts";
+import { type OpenaiInput, readChatMessages, readTexts } from "./read-openai-input.ts";
+import { startConversation } from "./start-conversation.ts";
+
+const FORMAT: PartFormat = { dialect: "openai-chat", isLast: isLastChunk };
+/** The last event of a stream. */
+const DONE = "[DONE]";
+/** Maximum number of runs that are compared with a conversation. A longer session is continued at its end. */
+const MAX_RUNS = 1000;
+
+/** Errors of answers that no run waits for. The results are then part of the history. */
+const NOT_WAITING = ["unknown_session", "unknown_run", "unknown_call", "run_ended"] as const;
+
+const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest">({
+  id: "createChatCompletion",
+  method: "POST",
+  path: "/openai/v1/chat/completions",
+  tag: "openai",
+  summary: "Chat Completions API: send a conversation to an agent",
+  description:
+    "The session is found by the conversation, unless `Loom-Session` or `metadata.session_id` names one, which then has the history.",
+  headers: { ...IDEMPOTENCY_HEADER, "Loom-Session": "Id of the session, with percent encoding" },
+  query: "DisconnectOptions",
+  body: "OpenaiChatRequest",
+  hasInlineFiles: true,
+  action: "runs.start",
+  responses: {
+    200: { description: "The message", shape: "OpenaiChatAnswer", mediaTypes: ["text/event-stream"] },
+    499: { description: "The client disconnected" },
+  },
+  handle: (core, call) => answerClient(core, call, CHAT_COMPLETIONS),
+});
+
+type CompletionCall = ApiCall<"DisconnectOptions", "OpenaiChatRequest">;
+
+const CHAT_COMPLETIONS: ClientProtocol<CompletionCall, FormattedInput, OpenaiPart> = {
+  readInput(core, { body }) {
+    const { model, messages, response_format, n = 1 } = body;
+    core.runs.resolveAgent(model);
+    const output_schema = readFormat(core, model, response_format, "response_format");
+    if (n !== 1) throw refuse("An agent gives one answer; `n` must be 1", "n");
+    return { ...readChatMessages(messages), output_schema };
+  },
+  startOrAnswer: async (core, call, input) =>
+    (await continueRun(core, call, input)) ?? (await startRun(core, call, input)),
+  async sendPart(core, call, part, leave) {
+    const { stream = false, stream_options } = call.body;
+    if (stream) {
+      const mapFrames = createFrameMap(stream_options?.["include_usage"] === true);
+      return streamPart(core, call, part, FORMAT, { ...leave, mapFrames, isAwaited: true });
+    }
+    const fold = new CompletionFold();
+    const view = { ...locatePart(part, FORMAT), ...leave, follow: true };
+    const isRead = await collectRunPart(core, call, part, view, (text) => {
+      fold.add(text);
+      return isLastChunk(text);
+    });
+    return isRead ? Response.json(fold.finish(nameRun(part))) : answerLeft();
+  },
+};
+
+/** Sends results of calls to the run that waits for them. Returns undefined if there are none, or no run waits. */
+async function continueRun(
+  core: ServerCore,
+  call: CompletionCall,
+  input: OpenaiInput,
+): Promise<OpenaiPart | undefined> {
+  const { answers, endsWithAnswers } = input;
+  if (!endsWithAnswers || answers.length === 0) return undefined;
+  try {
+    return await answerCalls(core, call, answers, FORMAT);
+  } catch (error) {
+    if (isLoomError(error, ...NOT_WAITING)) return undefined;
+    throw error;
+  }
+}
+
+async function startRun(core: ServerCore, call: CompletionCall, input: FormattedInput): Promise<OpenaiPart> {
+  const { body, request, caller } = call;
+  const { output_schema } = input;
+  const { model, tools, tool_choice, reasoning_effort: effort } = body;
+  // The API has no approvals: calls that need one are refused.
+  const about = { model, tools, tool_choice, effort, output_schema, capabilities: ["tools"] };
+  const key = readIdempotencyKey(request);
+  const named = readSession(request, body.metadata);
+  if (named === undefined) return startConversation(core, call, input, about, key);
+  await authorizeStart(core, caller, named);
+  const session = await findChatBranch(core, call, { session: named, key, ...readEarlier(input) });
+  if (session !== named) await authorizeStart(core, caller, session);
+  return startOpenaiRun(core, call, input, about, { session, key });
+}
+
+/**
+ * Finds the session in which the conversation of a named one goes on. The log is authoritative: if the session has a run
+ * that the client's conversation lacks, the message goes to a fork before that run.
+ *
+ * `earlier` are the user's messages before the new one, or undefined if the client sent only the new one. A request that
+ * is repeated with its key finds the same session.
+ */
+async function findChatBranch(
+  core: ServerCore,
+  { caller, signal }: OpenaiCall,
+  { session, key, earlier }: { readonly session: string; readonly key: string; readonly earlier?: readonly string[] },
+): Promise<string> {
+  const { log } = core;
+  const head = (await findHead(core, caller, session))?.sessionId ?? session;
+  if (earlier === undefined) return head;
+  const run = await findMissingRun(log, head, earlier);
+  // A run that another request with this key has just started is not missing. Read last: its command comes first.
+  if (run === undefined || (await findCommand(log, head, key)) !== undefined) return head;
+  return (await branchBeforeRun(core, caller, { session: head, run: run.runId, key, signal })).sessionId;
+}
+
+/** Returns the first run whose message the conversation lacks. */
+async function findMissingRun(log: Log, session: string, earlier: readonly string[]): Promise<RunInfo | undefined> {
+  const runs = await listOldestFirst(log, session);
+  for (const [index, run] of runs.entries())
+    if (earlier[index] !== ((await readRunStart(log, session, run))?.message ?? "")) return run;
+  return undefined;
+}
+
+async function listOldestFirst(log: Log, session: string): Promise<readonly RunInfo[]> {
+  if ((await log.getSession(session)) === undefined) return [];
+  const runs = await log.listRuns(session, { limit: MAX_RUNS });
+  return runs.length === MAX_RUNS ? [] : runs.toReversed();
+}
+
+/** The user's messages before the new one, if the client sent the conversation. */
+function readEarlier({ messages, endsWithAnswers }: OpenaiInput): { readonly earlier?: readonly string[] } {
+  if (endsWithAnswers || !messages.some(({ role }) => role === "assistant")) return {};
+  const asked = messages.filter(({ role }) => role === "user").slice(0, -1);
+  return { earlier: asked.map(({ content }) => readTexts(content).join("\n")) };
+}
+
+function readSession({ headers }: Request, metadata: JsonObject = {}): string | undefined {
+  const header = headers.get("loom-session") ?? "";
+  const { session_id: named } = metadata;
+  if (header === "") return typeof named === "string" && named !== "" ? named : undefined;
+  try {
+    return decodeURIComponent(header);
+  } catch {
+    throw refuse("The header `Loom-Session` has an invalid percent encoding", "Loom-Session");
+  }
+}
+
+/** Leaves out the usage if the client did not ask for it, because it has no choice, and ends the stream. */
+function createFrameMap(withUsage: boolean): MapFrames {
+  const cut = endAtLast(FORMAT);
+  return (given) => {
+    const { frames, isLast } = cut(given);
+    const shown = withUsage || !frames.some(({ text }) => isUsageChunk(text)) ? frames : dropUsage(frames);
+    const cursor = frames.at(-1)?.cursor ?? "";
+    return { frames: isLast ? [...shown, { text: DONE, cursor }] : shown, isLast };
+  };
+}
+
+function dropUsage(frames: Parameters<MapFrames>[0]): Parameters<MapFrames>[0] {
+  return frames.filter(({ text }) => !isUsageChunk(text));
+}
+
+export const OPENAI_CHAT_OPERATIONS: readonly AnyOperation[] = [createCompletion];
