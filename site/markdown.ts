@@ -55,6 +55,7 @@ export function writeForTheSite(md: MarkdownRenderer, { root }: { readonly root:
     // Its colours come from the style sheet of the site. On a phone it scrolls, which needs the focus.
     const drawing = svg
       .replace(/<style>.*?<\/style>/s, "")
+      .replace(/(<svg\b[^>]*) role="img"/, "$1")
       .replace("<svg ", `<svg role="img" aria-label="${label}" `)
       .replaceAll("\n", "");
     return `<span class="drawing" tabindex="0" v-pre>${drawing}</span>`;
