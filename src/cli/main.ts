@@ -30,19 +30,17 @@ import { findNearest } from "../protocol/find-nearest.ts";
 import { readPackageVersion } from "../server/read-package-version.ts";
 import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
 
-type RunCommand = (parsed: ParsedCommand, terminal: Terminal) => Promise<number>;
-
 interface ListedCommand {
   readonly command: CliCommand;
-  readonly run: RunCommand;
+  readonly run: (parsed: ParsedCommand, terminal: Terminal) => Promise<number>;
 }
 
 /** Each command loads on demand what it needs. */
-function list(command: CliCommand, load: (parsed: ParsedCommand) => Promise<RunCommand>): ListedCommand {
+function list(command: CliCommand, load: (parsed: ParsedCommand) => Promise<ListedCommand["run"]>): ListedCommand {
   return { command, run: async (parsed, terminal) => (await load(parsed))(parsed, terminal) };
 }
 
-async function loadSessions({ command, options }: ParsedCommand): Promise<RunCommand> {
+async function loadSessions({ command, options }: ParsedCommand): Promise<ListedCommand["run"]> {
   if (command === SESSIONS_RUNS) return (await import("./sessions/run-control.ts")).runControl;
   if (options["owner"] !== undefined) return (await import("./sessions/erase-owner.ts")).runErasure;
   return (await import("./sessions/run-sessions.ts")).runSessions;
