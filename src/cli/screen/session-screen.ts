@@ -114,8 +114,10 @@ export class SessionScreen {
   async #write(isOver: boolean): Promise<void> {
     const turn = this.#findTurn();
     if (turn === undefined) return;
+    // The end of the answer comes before that of the run, and other steps before the answer.
+    if (!isOver) this.#draw(false);
     if (this.#terminal.columns === undefined) await this.#writeAnswer(turn, isOver);
-    this.#draw(isOver);
+    if (isOver) this.#draw(true);
     await this.#drawing;
     if (!isOver || this.#held !== undefined) return;
     if (!this.#isOneRun && !this.showsFailures) this.#explain(turn);
