@@ -2,11 +2,12 @@
  * The answer of a turn for a pipe: the text of each step when that has ended. After a crash, a step runs again and its
  * text does not count.
  */
-import type { MessagePart, SessionView, TurnView } from "../../client/index.ts";
+import type { MessagePart, TurnView } from "../../client/index.ts";
 import { cleanText } from "../fit-text.ts";
 import { listCitedSources } from "./cited-sources.ts";
+import type { ShownTodoLists } from "./turn-rows.ts";
 
-export class AnswerText {
+export class PipedAnswer {
   /** Text returned of each part. */
   readonly #returned = new Map<string, string>();
   readonly #hasLists: boolean;
@@ -20,7 +21,7 @@ export class AnswerText {
   }
 
   /** Returns the text that is new. `isOver`: nothing of the turn changes any more. */
-  next(turn: TurnView, todoLists: SessionView["todoLists"], isOver: boolean): string {
+  next(turn: TurnView, todoLists: ShownTodoLists, isOver: boolean): string {
     let text = "";
     const add = (piece: string): void => {
       text += piece;
@@ -47,7 +48,7 @@ export class AnswerText {
     return text;
   }
 
-  #read(part: MessagePart, todoLists: SessionView["todoLists"]): string {
+  #read(part: MessagePart, todoLists: ShownTodoLists): string {
     if (part.type === "text") return part.text;
     const list = todoLists.find(({ listId }) => part.type === "todo" && listId === part.listId);
     if (!this.#hasLists || list === undefined) return "";
