@@ -2,10 +2,10 @@
  * The answer of a turn for a pipe: the text of each step when that has ended. After a crash, a step runs again and its
  * text does not count.
  */
-import type { MessagePart, TurnView } from "../../client/index.ts";
+import type { MessagePart, Reference, SessionView, TurnView } from "../../client/index.ts";
 import { cleanText } from "../fit-text.ts";
-import { listCitedSources } from "./cited-sources.ts";
-import type { ShownTodoLists } from "./turn-rows.ts";
+
+const CITATION = /\[(\d{1,4}(?:[,，、] ?\d{1,4}){0,9})\]/g;
 
 export class PipedAnswer {
   /** Text returned of each part. */
@@ -21,7 +21,7 @@ export class PipedAnswer {
   }
 
   /** Returns the text that is new. `isOver`: nothing of the turn changes any more. */
-  next(turn: TurnView, todoLists: ShownTodoLists, isOver: boolean): string {
+  next(turn: TurnView, todoLists: SessionView["todoLists"], isOver: boolean): string {
     let text = "";
     const add = (piece: string): void => {
       text += piece;
@@ -48,11 +48,33 @@ export class PipedAnswer {
     return text;
   }
 
-  #read(part: MessagePart, todoLists: ShownTodoLists): string {
+  #read(part: MessagePart, todoLists: SessionView["todoLists"]): string {
     if (part.type === "text") return part.text;
     const list = todoLists.find(({ listId }) => part.type === "todo" && listId === part.listId);
     if (!this.#hasLists || list === undefined) return "";
     const items = list.items.map(({ text, completed }) => `[${completed ? "x" : " "}] ${text}`);
     return `${[list.title ?? "to-do list", ...items].map(cleanText).join("\n")}\n\n`;
   }
+}
+
+/** Returns a line for each cited source, in the order of the first citation. The lines are not cleaned. */
+export function listCitedSources({ messages }: TurnView): readonly string[] {
+  const parts = messages.flatMap((message) => message.parts).filter(({ supersededBy }) => supersededBy === undefined);
+  const sources = new Map<string, Reference>();
+  for (const source of parts.flatMap((part) => (part.type === "references" ? part.sources : []))) {
+    const ref = String(source.ref ?? "");
+    if (ref !== "" && !sources.has(ref)) sources.set(ref, source);
+  }
+  if (sources.size === 0) return [];
+  const answer = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const cited = Array.from(answer.matchAll(CITATION), ([, refs = ""]) => refs.match(/\d+/g) ?? []).flat();
+  return [...new Set(cited)].flatMap((ref) => describeSource(sources.get(ref)) ?? []);
+}
+
+function describeSource(source: Reference | undefined): string | undefined {
+  if (source === undefined) return undefined;
+  const { ref, title, uri, firstLine: first, lastLine: last = first } = source;
+  const lines = first === undefined ? [] : [first === last ? `line ${first}` : `lines ${first} to ${last}`];
+  const where = [...(uri === undefined ? [] : [uri]), ...lines].join(", ");
+  return `[${ref}] ${title}${where === "" ? "" : ` (${where})`}`;
 }

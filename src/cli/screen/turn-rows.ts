@@ -15,7 +15,7 @@ import type { Json } from "../../protocol/index.ts";
 import { cutColumns, plural } from "../fit-text.ts";
 import { formatDuration, formatNote, type Note } from "./format-note.ts";
 import { formatCells, formatMarkdown } from "./markdown-rows.ts";
-import { listCitedSources } from "./cited-sources.ts";
+import { listCitedSources } from "./piped-answer.ts";
 import { type PaintText, paintRow, type StyledText, wrapRows } from "./text-rows.ts";
 
 /** Rows shown of the output of a tool, and of thinking, while they grow. */
