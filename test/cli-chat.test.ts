@@ -228,10 +228,11 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     async () => {
       const asked: string[] = [];
       const agents = [{ name: "one", kind: "react", is_default: true }];
-      const body = JSON.stringify({ agents, session_id: "cut", last_event_id: 5, runs: [] });
       const server = createServer(({ method, url = "" }, response) => {
         asked.push(`${method} ${url}`);
         const isAnswered = url === "/v1/agents" || asked.filter((each) => each.endsWith("/slow")).length === 1;
+        const session_id = url.includes("/cut") ? "cut" : "slow";
+        const body = JSON.stringify({ agents, session_id, last_event_id: 5, runs: [] });
         if (url.startsWith("/v1/sessions/cut/events")) response.destroy();
         else if (isAnswered || url.includes("/cut")) response.setHeader("content-type", "application/json").end(body);
       });

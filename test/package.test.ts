@@ -270,7 +270,9 @@ describe("a user's project", () => {
   };
 
   it("finds a page of the handbook, and a PDF that was added", async () => {
-    expect(await ask("handbook", "Search the knowledge base for how to back up the store")).toContain("loom store backup");
+    expect(await ask("handbook", "Search the knowledge base for how to back up the store")).toContain(
+      "loom store backup",
+    );
     const pdf = new Uint8Array(writePdf("The turbine is oiled twice a year", "Turbine manual"));
     expect(await send("/v1/knowledge?name=turbine.pdf", "application/pdf", pdf)).toMatchObject({ status: 201 });
     expect(await ask("pdf", "Search the knowledge base for oiling turbines")).toContain("twice a year");

@@ -9,16 +9,22 @@ import { AGENTS_NOTE } from "./load-agents.ts";
 import { SERVICE_OPTIONS } from "./sessions/server-settings.ts";
 import { BUILT_IN_AGENTS, listStrategyItems, STRATEGY_ITEM_NAMES } from "./strategy-items.ts";
 
+/** Options of every command that reads a stream. */
+export const FRAMING = {
+  value: "F",
+  about: "framing of the input: ndjson, sse or auto (default: auto)",
+  choices: ["ndjson", "sse", "auto"],
+};
+export const INPUT_DIALECT = {
+  value: "D",
+  about: "dialect of the input, or auto (default: auto)",
+  choices: [...DIALECT_NAMES, "auto"],
+};
 const INPUT = {
-  framing: {
-    value: "F",
-    about: "framing of the input: ndjson, sse or auto (default: auto)",
-    choices: ["ndjson", "sse", "auto"],
-  },
+  framing: FRAMING,
   "max-line": { value: "BYTES", about: `longest accepted line (default: ${DEFAULT_MAX_LINE_BYTES})` },
 };
-const INPUT_CHOICES = [...DIALECT_NAMES, "auto"];
-const DIALECTS = `Dialects (D): ${DIALECT_NAMES.join(", ")}.`;
+export const DIALECTS = `Dialects (D): ${DIALECT_NAMES.join(", ")}.`;
 const INPUT_DIALECTS = `${DIALECTS} With auto, the dialect is detected from the first ${DETECTION_FRAMES} frames.`;
 
 export const CONVERT: CliCommand = {
@@ -26,7 +32,7 @@ export const CONVERT: CliCommand = {
   summary: "Convert a stream from one dialect to another.",
   argument: "FILE",
   options: {
-    from: { value: "D", about: "dialect of the input, or auto (default: auto)", choices: INPUT_CHOICES },
+    from: INPUT_DIALECT,
     to: { value: "D", about: "dialect of the output (required)", choices: DIALECT_NAMES },
     strict: {
       about:
@@ -50,7 +56,7 @@ export const CHECK: CliCommand = {
   summary: "Check a stream against the specification, or print its JSON Schema.",
   argument: "FILE",
   options: {
-    dialect: { value: "D", about: "dialect of the input, or auto (default: auto)", choices: INPUT_CHOICES },
+    dialect: INPUT_DIALECT,
     frames: { about: "check each frame on its own, not the order of frames" },
     json: { about: "one JSON object per violation; the summary goes to standard error" },
     schema: {

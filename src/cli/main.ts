@@ -35,69 +35,38 @@ interface ListedCommand {
   readonly run: (parsed: ParsedCommand, terminal: Terminal) => Promise<number>;
 }
 
+/** Each command loads on demand what it needs. */
+function list(command: CliCommand, load: (parsed: ParsedCommand) => Promise<ListedCommand["run"]>): ListedCommand {
+  return { command, run: async (parsed, terminal) => (await load(parsed))(parsed, terminal) };
+}
+
+async function loadSessions({ command, options }: ParsedCommand): Promise<ListedCommand["run"]> {
+  if (command === SESSIONS_RUNS) return (await import("./sessions/run-control.ts")).runControl;
+  if (options["owner"] !== undefined) return (await import("./sessions/erase-owner.ts")).runErasure;
+  return (await import("./sessions/run-sessions.ts")).runSessions;
+}
+
 export const COMMANDS: readonly ListedCommand[] = [
-  // Each command loads on demand what it needs.
-  { command: RUN, run: async (parsed, terminal) => (await import("./run-agent.ts")).runAgent(parsed, terminal) },
-  { command: CHAT, run: async (parsed, terminal) => (await import("./chat/run-chat.ts")).runChat(parsed, terminal) },
-  {
-    command: SERVE,
-    run: async (parsed, terminal) => (await import("./serve/serve.ts")).serve(parsed, terminal),
-  },
-  {
-    command: SHOW,
-    run: async (parsed, terminal) => (await import("./sessions/run-show.ts")).runShow(parsed, terminal),
-  },
-  {
-    command: SESSIONS,
-    async run(parsed, terminal) {
-      if (parsed.command === SESSIONS_RUNS)
-        return (await import("./sessions/run-control.ts")).runControl(parsed, terminal);
-      if (parsed.options["owner"] !== undefined)
-        return (await import("./sessions/erase-owner.ts")).runErasure(parsed, terminal);
-      return (await import("./sessions/run-sessions.ts")).runSessions(parsed, terminal);
-    },
-  },
-  {
-    command: INGEST,
-    run: async (parsed, terminal) => (await import("./sessions/run-ingest.ts")).runIngest(parsed, terminal),
-  },
-  ...[CANCEL, APPROVE].map((command) => ({
-    command,
-    run: async (...args: Parameters<ListedCommand["run"]>) =>
-      (await import("./sessions/run-control.ts")).runControl(...args),
-  })),
-  { command: MODELS, run: async (parsed, terminal) => (await import("./models.ts")).runModels(parsed, terminal) },
-  {
-    command: KB,
-    run: async (parsed, terminal) => (await import("./kb/run-knowledge-base.ts")).runKnowledgeBase(parsed, terminal),
-  },
-  {
-    command: TOKEN,
-    run: async (parsed, terminal) => (await import("./token/run-tokens.ts")).runTokens(parsed, terminal),
-  },
-  {
-    command: STORE,
-    run: async (parsed, terminal) => (await import("./store/run-store.ts")).runStore(parsed, terminal),
-  },
-  {
-    command: DOCTOR,
-    run: async (parsed, terminal) => (await import("./doctor/run-doctor.ts")).runDoctor(parsed, terminal),
-  },
-  { command: INIT, run: async (parsed, terminal) => (await import("./init/run-init.ts")).runInit(parsed, terminal) },
-  {
-    command: CONVERT,
-    run: async (parsed, terminal) => (await import("./convert.ts")).runConvert(parsed, terminal),
-  },
-  { command: CHECK, run: async (parsed, terminal) => (await import("./check.ts")).runCheck(parsed, terminal) },
-  {
-    command: COMPLETION,
-    run: async (parsed, terminal) =>
-      runCompletion(
-        COMMANDS.map(({ command }) => command),
-        parsed,
-        terminal,
-      ),
-  },
+  list(RUN, async () => (await import("./run-agent.ts")).runAgent),
+  list(CHAT, async () => (await import("./chat/run-chat.ts")).runChat),
+  list(SERVE, async () => (await import("./serve/serve.ts")).serve),
+  list(SHOW, async () => (await import("./sessions/run-show.ts")).runShow),
+  list(SESSIONS, loadSessions),
+  list(INGEST, async () => (await import("./sessions/run-ingest.ts")).runIngest),
+  list(CANCEL, async () => (await import("./sessions/run-control.ts")).runControl),
+  list(APPROVE, async () => (await import("./sessions/run-control.ts")).runControl),
+  list(MODELS, async () => (await import("./models.ts")).runModels),
+  list(KB, async () => (await import("./kb/run-knowledge-base.ts")).runKnowledgeBase),
+  list(TOKEN, async () => (await import("./token/run-tokens.ts")).runTokens),
+  list(STORE, async () => (await import("./store/run-store.ts")).runStore),
+  list(DOCTOR, async () => (await import("./doctor/run-doctor.ts")).runDoctor),
+  list(INIT, async () => (await import("./init/run-init.ts")).runInit),
+  list(CONVERT, async () => (await import("./convert.ts")).runConvert),
+  list(CHECK, async () => (await import("./check.ts")).runCheck),
+  list(COMPLETION, async () => async (parsed, terminal) => {
+    const commands = COMMANDS.map(({ command }) => command);
+    return runCompletion(commands, parsed, terminal);
+  }),
 ];
 
 /** Commands of earlier versions, and what does the same now. */

@@ -33,37 +33,26 @@ type AgentValues = { readonly [agent in BuiltInAgent]?: ItemValues };
 /** Thrown to say what is wrong with an item. */
 class StrategyItemFault extends Error {}
 
+function number(
+  option: string,
+  range: readonly [number, number],
+  defaultValue: number,
+  about: string,
+): OperatorSetting {
+  return { option, range, defaultValue, about };
+}
+
 const GOT_SETTINGS = {
-  iterations: {
-    option: "maxIterations",
-    range: [1, 1000],
-    defaultValue: 10,
-    about: "Maximum rounds of tool calls of a task",
-  },
-  "keep-best": { option: "keepBest", range: [1, 20], defaultValue: 1, about: "Results of a task kept after scoring" },
-  improvements: {
-    option: "improvements",
-    range: [0, 20],
-    defaultValue: 0,
-    about: "Rounds of improvement until a result reaches `good-score`",
-  },
-  "good-score": {
-    option: "goodScore",
-    range: [0, 1],
-    isFraction: true,
-    defaultValue: 0.8,
-    about: "Score that needs no improvement",
-  },
-} as const;
+  iterations: number("maxIterations", [1, 1000], 10, "Maximum rounds of tool calls of a task"),
+  "keep-best": number("keepBest", [1, 20], 1, "Results of a task kept after scoring"),
+  improvements: number("improvements", [0, 20], 0, "Rounds of improvement until a result reaches `good-score`"),
+  "good-score": { ...number("goodScore", [0, 1], 0.8, "Score that needs no improvement"), isFraction: true },
+};
 
 /** The settings that a message cannot choose. */
 const OPERATOR_SETTINGS: { readonly [agent in BuiltInAgent]: { readonly [name: string]: OperatorSetting } } = {
-  react: {
-    iterations: { option: "maxIterations", range: [1, 1000], defaultValue: 25, about: "Maximum iterations" },
-  },
-  tot: {
-    thoughts: { option: "maxThoughts", range: [1, 100_000], defaultValue: 1000, about: "Maximum thoughts of the tree" },
-  },
+  react: { iterations: number("maxIterations", [1, 1000], 25, "Maximum iterations") },
+  tot: { thoughts: number("maxThoughts", [1, 100_000], 1000, "Maximum thoughts of the tree") },
   got: GOT_SETTINGS,
   agot: GOT_SETTINGS,
 };

@@ -8,15 +8,15 @@ import { NO_FRAMES } from "./dialect.ts";
 import { carried, type LedgerRow, type LedgerTable, listLost } from "./ledger.ts";
 import { addAnswerText, findUnsentText, type StreamedAnswer } from "./reply-text.ts";
 
-export type TextKind = "text" | "reasoning";
+export type SentTextKind = "text" | "reasoning";
 
 /** What a client has received of a run, in dialects with a part for each text and each call. Methods return frames. */
 export interface SentParts {
   readonly answered: StreamedAnswer;
   readonly calls: TrackedCalls;
   /** Appends to the open text of a node run, and opens it if needed. */
-  appendText(kind: TextKind, envelope: StampedEnvelope, text: string): readonly string[];
-  endText(kind: TextKind, node: string): readonly string[];
+  appendText(kind: SentTextKind, envelope: StampedEnvelope, text: string): readonly string[];
+  endText(kind: SentTextKind, node: string): readonly string[];
   /** Ends the texts of a node run: what follows is shown after them. */
   endTexts(node: string | undefined): readonly string[];
   /** Sends a piece of the arguments of a call, and starts the call if needed. */

@@ -15,6 +15,7 @@ import { dropEnvelopeNames } from "../protocol/strict.ts";
 import { findEventFault } from "../protocol/validate.ts";
 import { isPlainJson } from "../protocol/json.ts";
 import { repairEvent } from "../protocol/text-joiner.ts";
+import { CALL_STEPS } from "./open-work.ts";
 
 /** Maximum characters of a name or ID in an event. Code `invalid_event`. */
 export const MAX_NAME_LENGTH = 1024;
@@ -38,17 +39,6 @@ const NAMES: ReadonlySet<string> = new Set([
   "model",
   "code",
   "error_code",
-]);
-
-/** Events of a call. In a run that is written here, each call has an ID. */
-const CALL_EVENTS: ReadonlySet<string> = new Set([
-  "tool_call",
-  "tool_approval",
-  "tool_approval_result",
-  "tool_start",
-  "tool_output",
-  "tool_progress",
-  "tool_end",
 ]);
 
 /**
@@ -82,7 +72,7 @@ function assertDeclared(event: AnyEvent, needsCallId = false): void {
   const { path, rule } = fault;
   const { type, call_id: callId } = Object(event) as { readonly type?: unknown; readonly call_id?: unknown };
   const name = isJsonObject(event) && typeof type === "string" ? type : "event";
-  const lacksCallId = needsCallId && rule === "field-missing" && CALL_EVENTS.has(name) && callId == null;
+  const lacksCallId = needsCallId && rule === "field-missing" && Object.hasOwn(CALL_STEPS, name) && callId == null;
   const more = lacksCallId ? ". `call_id` is missing; it must be a string" : "";
   throw new LoomError("invalid_event", `\`${name}\`: ${fault.message}${more}`, { path, rule });
 }

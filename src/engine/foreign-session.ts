@@ -329,29 +329,25 @@ export class ForeignSession {
   }
 
   #failRun(run: OpenForeignRun, failure: RunFailure): void {
-    this.#openCount -= run.work.openCount;
-    this.#markEnded(run, this.#asRun(run).fail(failure), "error", failure.code);
+    this.#endRun(run, (own) => own.fail(failure), "error", failure.code);
   }
 
   #cancel(target: CommandTarget, reason: string, settle: Settle): void {
     const run = [...this.#open.values()].find((open) => isTarget(target, open));
     if (run === undefined) return;
-    this.#openCount -= run.work.openCount;
-    this.#markEnded(run, this.#asRun(run).cancel(reason, { settle }), "cancelled", "cancelled");
+    this.#endRun(run, (own) => own.cancel(reason, { settle }), "cancelled", "cancelled");
     this.#stop.abort(new LoomError("run_ended", `Run "${run.runId}" was cancelled`, { run_id: run.runId }));
   }
 
-  #markEnded(run: OpenForeignRun, ending: Promise<unknown>, status: RunStatus, code: string | undefined): void {
+  #endRun(run: OpenForeignRun, end: (own: Run) => Promise<unknown>, status: RunStatus, code: string | undefined): void {
+    const { runId, requestId, work, answer } = run;
+    this.#openCount -= work.openCount;
     // `settled` and `end` reject if it could not be written.
-    ending.catch(() => undefined);
+    end(new Run(this.#host, { runId, requestId }, work, answer)).catch(() => undefined);
     run.status = status;
     if (code !== undefined) run.code = code;
     run.lastId = this.#sequencer.nextId - 1;
     this.#open.delete(keyOf(run));
-  }
-
-  #asRun({ runId, requestId, work, answer }: OpenForeignRun): Run {
-    return new Run(this.#host, { runId, requestId }, work, answer);
   }
 
   /** Fails every live run. Resolves when all records are durable. */

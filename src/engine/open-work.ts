@@ -111,7 +111,8 @@ interface CallStep {
 }
 
 const CHUNK_STEP: CallStep = { from: ["streaming"], mayBegin: true };
-const CALL_STEPS: { readonly [type: string]: CallStep | undefined } = {
+/** By event type. In a run that is written here, each of these events has the ID of its call. */
+export const CALL_STEPS: { readonly [type: string]: CallStep | undefined } = {
   tool_call: { from: ["streaming", "waiting", "approved", "rejected", "started", "delegated"], mayBegin: true },
   tool_approval: { from: ["streaming", "called"], mayBegin: true },
   tool_approval_result: { from: ["waiting"], mayBegin: false },
@@ -184,7 +185,7 @@ export class OpenWork {
 
   /** True if a call waits for an approval or for a result of the client. */
   get needsAnswer(): boolean {
-    return [...this.#calls.values()].some(({ state }) => state === "waiting" || state === "delegated");
+    return this.waiting.length + this.delegated.length > 0;
   }
 
   /** True if no call of a model or a tool is running here. */

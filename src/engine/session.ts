@@ -53,6 +53,9 @@ export async function openSession(log: Log, sessionId: string, options: SessionO
   return waitLonger(log, () => Session.open(log, sessionId, options));
 }
 
+/** Errors of a message whose run cannot start. */
+const UNWRITABLE = ["run_exists", "invalid_name", "invalid_event", "event_too_large", "batch_too_large"] as const;
+
 /**
  * A session that this process writes. Open it with `openSession`, start runs with `startRun`, and close it to release
  * its lease.
@@ -407,20 +410,14 @@ export class Session implements AsyncDisposable {
       agent: requested.agent ?? this.#options.agent,
       runId: requested.runId ?? randomUUID(),
     };
-    try {
-      await this.#assertNew(origin);
-    } catch (error) {
-      if (!isLoomError(error, "run_exists", "invalid_name")) throw error;
-      await this.#inbox.reject(commandId, error);
-      return;
-    }
-    this.#inbox.drop(commandId);
     let run: Run;
     try {
+      await this.#assertNew(origin);
+      this.#inbox.drop(commandId);
       run = await this.#begin(origin, settleDone(commandId, { run_id: origin.runId }));
     } catch (error) {
       // A message that cannot be written must not block the queue.
-      if (!isLoomError(error, "invalid_event", "event_too_large", "batch_too_large")) throw error;
+      if (!isLoomError(error, ...UNWRITABLE)) throw error;
       await this.#inbox.reject(commandId, error);
       return;
     }

@@ -77,7 +77,7 @@ export class GraphRun implements Stoppable {
   /** Finished tasks of the current super-step. */
   #finished = new Set<number>();
   #corrections: StatePatch = NO_CORRECTIONS;
-  readonly #running = new Set<TaskRun>();
+  readonly #running = new Set<Stoppable>();
   #aborted: { readonly reason: unknown } | undefined;
   /** Set when a task failed and the other tasks of the super-step must stop. */
   #stop: LoomError | undefined;
@@ -238,13 +238,13 @@ export class GraphRun implements Stoppable {
       try {
         let result = run.perform(() => this.#call(node, run), node.timeoutMs, this.#graph.graceMs);
         if (isPromiseLike(result)) result = await result;
-        if (isTimeout(run.abortReason?.reason)) throw run.abortReason?.reason;
+        if (run.timeout !== undefined) throw run.timeout;
         while (host.isBehind) await host.ready();
         this.#finish(run, task, node, result, isAlone);
         return;
       } catch (thrown) {
-        const error = isTimeout(run.abortReason?.reason) ? run.abortReason?.reason : thrown;
-        const wasStopped = isStopped(run);
+        const error = run.timeout ?? thrown;
+        const wasStopped = run.abortReason !== undefined && run.timeout === undefined;
         // Stops work that is still running for this attempt.
         run.abort(error, 0);
         if (run.hasOpenParts) await run.parts.stop(error, host.signal.aborted ? 0 : this.#graph.graceMs);
@@ -260,22 +260,21 @@ export class GraphRun implements Stoppable {
         // Kept until the task is done: a finished subgraph must not run again because its output was rejected.
         if (run.isDone && node.child !== undefined) this.#env.children.delete(run.partPath);
       }
-      endedCalls = mergeMaps(endedCalls, run.span.endedCalls);
-      await this.#pause(delay, run);
+      if (run.span.endedCalls.size > 0) endedCalls = new Map([...endedCalls, ...run.span.endedCalls]);
+      await this.#pause(delay);
     }
   }
 
   /** Waits before the next attempt. An abort ends the wait. */
-  async #pause(ms: number, run: TaskRun): Promise<void> {
-    const waiter = new TaskRun(this.#env.host, run.span, run.spec, undefined);
+  async #pause(ms: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter: Stoppable = { abort: reject };
     this.#running.add(waiter);
-    const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
     try {
-      await waiter.orAborted(promise);
+      await promise;
     } finally {
       clearTimeout(timer);
-      waiter.end();
       this.#running.delete(waiter);
     }
   }
@@ -318,23 +317,20 @@ export class GraphRun implements Stoppable {
     const { isSilent } = this.#env.host;
     const before =
       isSilent === true ? [] : [...run.listEndings(), createUpdates(this.#address.ns, node.name, task, stored)];
-    if (!isAlone) {
-      if (isSilent !== true) run.span.commit({ before, areChecked: run.areChecked });
-      run.isDone = true;
-      this.#finished.add(task);
-      return;
-    }
-    this.#finished.add(task);
-    // From here on the task is done even if an edge throws: the state has changed.
-    run.isDone = true;
-    let after;
+    let after: readonly AnyEvent[] = [];
     try {
-      after = this.#endStep();
-    } catch (error) {
-      if (isSilent !== true) run.span.commit({ before, areChecked: run.areChecked });
-      throw error;
+      if (isAlone) {
+        this.#finished.add(task);
+        // From here on the task is done even if an edge throws: the state has changed.
+        run.isDone = true;
+        after = this.#endStep();
+      }
+    } finally {
+      if (isSilent !== true) run.span.commit({ before, after, areChecked: run.areChecked });
     }
-    if (isSilent !== true) run.span.commit({ before, after, areChecked: run.areChecked });
+    if (isAlone) return;
+    run.isDone = true;
+    this.#finished.add(task);
   }
 
   /** Merges the writes, determines the next tasks, and returns the events that record both. */
@@ -391,17 +387,4 @@ export class GraphRun implements Stoppable {
       );
     return tasks;
   }
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof LoomError && reason.code === "node_timeout";
-}
-
-/** True if the task was aborted for another reason than a timeout. */
-function isStopped(run: TaskRun): boolean {
-  return run.abortReason !== undefined && !isTimeout(run.abortReason.reason);
-}
-
-function mergeMaps<K, V>(first: ReadonlyMap<K, V>, second: ReadonlyMap<K, V>): ReadonlyMap<K, V> {
-  return second.size === 0 ? first : new Map([...first, ...second]);
 }

@@ -27,7 +27,8 @@ export interface InterruptCall {
 
 /** The attempt of a node that parts belong to. */
 export interface PartOwner {
-  readonly results: PartResults;
+  /** Where the results of its parts are. */
+  readonly spec: { readonly parts: PartResults };
   readonly host: GraphHost;
   /** Throws the reason if the attempt was aborted. */
   assertNotAborted(): void;
@@ -67,7 +68,7 @@ export class TaskParts {
   }
 
   has(path: string): boolean {
-    return this.owner.results.has(path) || this.#active.has(path);
+    return this.owner.spec.parts.has(path) || this.#active.has(path);
   }
 
   /**
@@ -82,7 +83,7 @@ export class TaskParts {
   ): Promise<T> {
     const fault = findFault(key, options.name);
     if (fault !== undefined) return Promise.reject(new LoomError("graph_invalid", fault));
-    const { results } = this.owner;
+    const { parts: results } = this.owner.spec;
     const known = results.get(path);
     if (known !== undefined) return Promise.resolve(copy(known) as T);
     const going = this.#active.get(path);
@@ -148,7 +149,7 @@ export class TaskParts {
       this.owner.assertNotAborted();
       const stored = copy(result);
       if (host.isSilent !== true) writeResult(host, part, path, stored, name === undefined ? undefined : { failure });
-      this.owner.results.set(path, stored);
+      this.owner.spec.parts.set(path, stored);
       // Returns the caller's own object if JSON does not change it.
       return isPlainJson(result) ? result : (copy(stored) as T);
     } catch (error) {

@@ -6,12 +6,12 @@
  */
 import type { NodeRun } from "../engine/index.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
-import { type AnyEvent, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type AnyEvent, isLoomError, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { InterruptAnswer, NodeContext } from "./graph.ts";
 import { formatStepPath } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
-import { type InterruptCall, PartRun, type PartResults, TaskParts } from "./parts.ts";
+import { type InterruptCall, type PartOwner, PartRun, type PartResults, TaskParts } from "./parts.ts";
 
 /** What a task runs with: its position in the graph, its input and earlier results. */
 export interface TaskSpec {
@@ -29,10 +29,10 @@ export interface Stoppable {
   abort(reason: unknown, graceMs: number): void;
 }
 
-export class TaskRun implements NodeContext {
+export class TaskRun implements NodeContext, PartOwner {
   readonly span: NodeRun;
   readonly spec: TaskSpec;
-  readonly #host: GraphHost;
+  readonly host: GraphHost;
   /** The task whose subgraph this task belongs to. */
   readonly #parent: TaskRun | undefined;
   #controller: AbortController | undefined;
@@ -58,14 +58,14 @@ export class TaskRun implements NodeContext {
   isDone = false;
 
   constructor(host: GraphHost, span: NodeRun, spec: TaskSpec, parent: TaskRun | undefined) {
-    this.#host = host;
+    this.host = host;
     this.#parent = parent;
     this.span = span;
     this.spec = spec;
   }
 
   get runId(): string {
-    return this.#host.runId;
+    return this.host.runId;
   }
 
   get step(): number {
@@ -128,14 +128,7 @@ export class TaskRun implements NodeContext {
   }
 
   get parts(): TaskParts {
-    this.#parts ??= new TaskParts({
-      results: this.spec.parts,
-      host: this.#host,
-      assertNotAborted: () => {
-        if (this.#aborted !== undefined) throw this.#aborted.reason;
-      },
-      waitForAnswer: (call, question, options, nodeId) => this.#waitForAnswer(call, question, options, nodeId),
-    });
+    this.#parts ??= new TaskParts(this);
     return this.#parts;
   }
 
@@ -150,7 +143,7 @@ export class TaskRun implements NodeContext {
   }
 
   get ready(): NodeContext["ready"] {
-    return () => this.#host.ready();
+    return () => this.host.ready();
   }
 
   get interrupt(): NodeContext["interrupt"] {
@@ -162,19 +155,19 @@ export class TaskRun implements NodeContext {
     };
   }
 
-  async #waitForAnswer(
+  async waitForAnswer(
     call: InterruptCall,
     question: JsonObject,
     { expiresInMs }: { readonly expiresInMs?: number },
     nodeId: string,
   ): Promise<InterruptAnswer> {
     // An aborted part must not ask.
-    if (this.#aborted !== undefined) throw this.#aborted.reason;
+    this.assertNotAborted();
     const { callId } = call;
     const request = { callId, name: "interrupt", arguments: question, ...dropUndefined({ expiresInMs }) };
     this.#pauseTimeouts();
     try {
-      const answer = await this.orAborted(this.#host.requestApproval(request, { nodeId }));
+      const answer = await this.orAborted(this.host.requestApproval(request, { nodeId }));
       const { decision, arguments: value, reason } = answer;
       call.answer = dropUndefined({ decision, value, reason });
       return call.answer;
@@ -244,9 +237,19 @@ export class TaskRun implements NodeContext {
     return this.#aborted;
   }
 
+  /** The error of the timeout that aborted the task; undefined if it was not aborted, or for another reason. */
+  get timeout(): LoomError | undefined {
+    const reason = this.#aborted?.reason;
+    return isLoomError(reason, "node_timeout") ? reason : undefined;
+  }
+
+  assertNotAborted(): void {
+    if (this.#aborted !== undefined) throw this.#aborted.reason;
+  }
+
   /** Returns the promise, or rejects when the task is aborted. */
   async orAborted<T>(promise: Promise<T>): Promise<T> {
-    if (this.#aborted !== undefined) throw this.#aborted.reason;
+    this.assertNotAborted();
     const { promise: stopped, reject } = Promise.withResolvers<never>();
     this.#waiting ??= new Set();
     this.#waiting.add(reject);

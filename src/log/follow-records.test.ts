@@ -9,8 +9,6 @@ import type { Log } from "./log.ts";
 import type { Page } from "./page.ts";
 import { LONG } from "../../test/sampling.ts";
 
-/** Effectively never: records that arrive earlier came by a hint. */
-const NEVER = 2 ** 31 - 1;
 const RECORDS = 100_000;
 
 const idsOf = (pages: readonly Page[]) =>
@@ -72,7 +70,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     const { calls, counted } = countCalls(await open());
     await counted.createSession("s");
     const write = await openWriter(counted);
-    const tails = [1, 2].map(() => followRecords(counted, "s", { after: 0, follow: true, recheckMs: NEVER }));
+    const tails = [1, 2].map(() => followRecords(counted, "s", { after: 0, follow: true }));
     for (let id = 1; id <= 50; id++) {
       const pending = tails.map((tail) => tail.next());
       await settle();
@@ -93,7 +91,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     const log = await open();
     await log.createSession("s");
     const write = await openWriter(log);
-    const tail = followRecords(log, "s", { after: 0, follow: true, recheckMs: NEVER, limit: 3 });
+    const tail = followRecords(log, "s", { after: 0, follow: true, limit: 3 });
     const first = tail.next();
     await write(makeChunks(10));
     const pages = [(await first).value, ...(await take(tail, 3))] as Page[];
@@ -110,7 +108,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
       const write = await openWriter(log);
       await write(makeChunks(5));
       expect(idsOf(await gather(followRecords(log, "s", { after: 0, limit })))).toEqual(range(1, 5));
-      const tail = followRecords(log, "s", { after: 5, follow: true, recheckMs: NEVER, limit });
+      const tail = followRecords(log, "s", { after: 5, follow: true, limit });
       const first = tail.next();
       await settle();
       await write(makeChunks(5, { after: 5 }));
@@ -127,7 +125,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     const log = await open({ maxPageBytes, maxPageRecords: 30 });
     await log.createSession("s");
     const write = await openWriter(log);
-    const tail = followRecords(log, "s", { after: 0, follow: true, recheckMs: NEVER });
+    const tail = followRecords(log, "s", { after: 0, follow: true });
     const pages: Page[] = [];
     for (const [after, count] of [
       [0, 500],
@@ -162,26 +160,8 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
         return page;
       },
     }));
-    const tail = followRecords(late, "s", { after: 0, follow: true, recheckMs: NEVER });
+    const tail = followRecords(late, "s", { after: 0, follow: true });
     expect((await tail.next()).value).toMatchObject({ lastId: 1 });
-    await tail.return();
-    await log.close();
-  });
-
-  test("reads again after recheckMs if hints are lost", async () => {
-    const log = await open();
-    await log.createSession("s");
-    const write = await openWriter(log);
-    const { promise: looked, resolve } = Promise.withResolvers<void>();
-    const deaf = overrideLog(log, (target) => ({
-      watch: () => () => undefined,
-      read: async (...args) => target.read(...args).finally(resolve),
-    }));
-    const tail = followRecords(deaf, "s", { after: 0, follow: true, recheckMs: 1 });
-    const next = tail.next();
-    await looked;
-    await write(makeChunks(1));
-    expect((await next).value).toMatchObject({ lastId: 1 });
     await tail.return();
     await log.close();
   });
@@ -196,7 +176,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
         return target.watch(sessionId, () => [1, 2].forEach(listener));
       },
     }));
-    const tail = followRecords(loud, "s", { after: 0, follow: true, recheckMs: NEVER });
+    const tail = followRecords(loud, "s", { after: 0, follow: true });
     for (let id = 1; id <= 5; id++) {
       const next = tail.next();
       await write(makeChunks(1, { after: id - 1 }));
@@ -211,7 +191,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     async () => {
       const { calls, counted } = countCalls(await open());
       await writeRecords(counted, makeChunks(10));
-      const tail = followRecords(counted, "s", { after: 0, follow: true, recheckMs: NEVER });
+      const tail = followRecords(counted, "s", { after: 0, follow: true });
       expect((await tail.next()).value).toMatchObject({ lastId: 10 });
       const write = await openWriter(counted);
       Object.assign(calls, { read: 0, peek: 0, getSession: 0 });
@@ -275,7 +255,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
         await log.createSession("s");
         const write = await openWriter(log);
         if (way !== "from memory") await write(makeChunks(5));
-        const tail = followRecords(log, "s", { after: 0, follow: true, recheckMs: NEVER });
+        const tail = followRecords(log, "s", { after: 0, follow: true });
         for (let id = 1; id <= 5; id++) {
           const next = tail.next();
           await settle();
@@ -320,7 +300,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
   test("fails with evicted and the first stored record if unread records are pruned", async () => {
     const log = await open({ maxFeedBytes: 1 });
     await writeRecords(log, makeRun("run-1"));
-    const tail = followRecords(log, "s", { after: 0, follow: true, limit: 2, recheckMs: NEVER });
+    const tail = followRecords(log, "s", { after: 0, follow: true, limit: 2 });
     expect((await tail.next()).value).toMatchObject({ lastId: 2 });
     await writeRecords(log, makeRun("run-2", { after: 4 }));
     await log.prune({ maxSessionBytes: 0 });
@@ -331,7 +311,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
   test("is not affected by pruning records it has read", async () => {
     const log = await open();
     await writeRecords(log, makeRun("run-1"));
-    const tail = followRecords(log, "s", { after: 0, follow: true, recheckMs: NEVER });
+    const tail = followRecords(log, "s", { after: 0, follow: true });
     await tail.next();
     const next = tail.next();
     await log.prune({ maxSessionBytes: 0 });
@@ -344,8 +324,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
   test("an abort ends it without an error: before the start, while waiting, and while stalled", async () => {
     const { calls, counted } = countCalls(await open());
     await writeRecords(counted, makeChunks(5));
-    const start = (signal: AbortSignal) =>
-      followRecords(counted, "s", { after: 0, follow: true, signal, limit: 1, recheckMs: NEVER });
+    const start = (signal: AbortSignal) => followRecords(counted, "s", { after: 0, follow: true, signal, limit: 1 });
     expect(await start(AbortSignal.abort()).next()).toEqual({ done: true, value: undefined });
 
     const waiting = new AbortController();

@@ -25,8 +25,6 @@ export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
   /** Maximum number of records per page; at least 1. Default: the limit of the log. */
   readonly limit?: number | undefined;
-  /** Milliseconds after which a waiting reader reads again without a hint. Default: it waits for a hint. */
-  readonly recheckMs?: number | undefined;
   /** The expected incarnation. Throws `cursor_stale` if the session was deleted and created again. */
   readonly incarnation?: string | undefined;
 }
@@ -41,7 +39,7 @@ export interface FollowOptions {
 export async function* followRecords(
   log: Log,
   sessionId: string,
-  { after, follow = false, signal, limit, recheckMs, incarnation }: FollowOptions,
+  { after, follow = false, signal, limit, incarnation }: FollowOptions,
 ): AsyncGenerator<Page, void, undefined> {
   const wakeup = createWakeup(signal);
   if (wakeup.isAborted) return;
@@ -72,7 +70,7 @@ export async function* followRecords(
         await yieldToLoop();
         continue;
       }
-      if (!follow || !(await wakeup.wait(recheckMs))) return;
+      if (!follow || !(await wakeup.wait())) return;
       isCurrent = false;
     }
   } finally {

@@ -50,8 +50,6 @@ export interface ForkOptions extends TakeOverOptions {
   readonly runLimit?: RunLimit | undefined;
   /** Maps the URL of an image to its URL in the new session. URLs are kept if absent. */
   readonly moveImage?: (url: string) => string;
-  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
-  readonly now?: () => number;
 }
 
 const GRACE_MS = 60_000;
@@ -72,7 +70,7 @@ export interface ForkedSession extends SessionInfo {
  * `batch_too_large` if the records exceed `maxForkBytes` of the log.
  */
 export async function forkSession(log: Log, options: ForkOptions): Promise<ForkedSession> {
-  const { from, checkpointId, to, state, moveImage, graceMs = GRACE_MS, now = Date.now, runLimit } = options;
+  const { from, checkpointId, to, state, moveImage, graceMs = GRACE_MS, runLimit } = options;
   assertSessionId(to);
   const info = assertSession(await log.getSession(from), from);
   const { title, owner = info.owner } = options;
@@ -82,7 +80,7 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   const checkpoint = await findCheckpoint(log, info, checkpointId);
   assertRoot(checkpoint.event);
   const last = copyEntry(createEntry(checkpoint).text, from, { to, moveImage }).record as CheckpointRecord;
-  const edited = state === undefined ? undefined : editState(last, state, now());
+  const edited = state === undefined ? undefined : editState(last, state);
   if (state !== undefined) await assertFits(log, info, checkpoint, { ...options, state });
   const entries = copyUpTo(log, info, checkpoint.envelope.event_id, options, edited);
   const forkedFrom = { sessionId: from, eventId: checkpoint.envelope.event_id };
@@ -170,8 +168,9 @@ export function wrongState(where: string, expected: string): LoomError {
   return new LoomError("invalid_event", `\`${path}\` of the fork must be ${expected}`, { path });
 }
 
-function editState({ envelope, event }: CheckpointRecord, state: JsonObject, now: number) {
+function editState({ envelope, event }: CheckpointRecord, state: JsonObject) {
   assertState(state);
+  const now = Date.now();
   const { step, thread_id, checkpoint_ns = "", next } = event;
   const edited = {
     type: "checkpoint",

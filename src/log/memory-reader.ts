@@ -40,7 +40,7 @@ import {
   MAX_SESSIONS_OF_COMMAND,
   unknownListCursor,
 } from "./rules.ts";
-import { findSnippet, readQuery, type SearchMatch, type SearchPhrase } from "./search-text.ts";
+import { matchTitle, readQuery, type SearchMatch, type SearchPhrase } from "./search-text.ts";
 import { describeCommand } from "./stored-rows.ts";
 
 const ALL = Number.POSITIVE_INFINITY;
@@ -248,11 +248,8 @@ function findActivity(session: MemorySession): Pick<ActiveSession, "liveRuns" | 
 
 /** Finds a match in the title, otherwise in the latest text that contains all phrases. */
 function findMatch({ info, textIds, texts }: MemorySession, phrases: readonly SearchPhrase[]): SearchMatch | undefined {
-  const snippet = findSnippet(info.title ?? "", phrases);
-  if (snippet !== undefined) return { where: "title", snippet };
-  for (const id of textIds.toReversed()) {
-    const match = matchRecord(texts[id - info.firstId] ?? "", phrases);
-    if (match !== undefined) return match;
-  }
-  return undefined;
+  let match = matchTitle(info.title, phrases);
+  for (let index = textIds.length - 1; index >= 0 && match === undefined; index--)
+    match = matchRecord(texts[(textIds[index] ?? 0) - info.firstId] ?? "", phrases);
+  return match;
 }

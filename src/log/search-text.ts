@@ -72,6 +72,15 @@ export function readQuery(query: string): readonly SearchPhrase[] {
   return phrases;
 }
 
+/** Matches the title of a session, which comes before its texts. */
+export function matchTitle(
+  title: string | null | undefined,
+  phrases: readonly SearchPhrase[],
+): SearchMatch | undefined {
+  const snippet = findSnippet(title ?? "", phrases);
+  return snippet === undefined ? undefined : { where: "title", snippet };
+}
+
 /** Returns the text around the first match; undefined unless all phrases match. Stops reading as soon as they do. */
 export function findSnippet(text: string, phrases: readonly SearchPhrase[]): string | undefined {
   if (phrases.length === 0) return undefined;

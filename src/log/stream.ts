@@ -86,8 +86,6 @@ export interface StreamOptions {
   readonly limit?: number | undefined;
   /** Maximum size of a frame in bytes; full states can be long. Larger ones throw `frame_too_long`. Default: no limit. */
   readonly maxFrameBytes?: number | undefined;
-  /** Milliseconds after which a waiting stream reads again without a hint. Default: it waits for a hint. */
-  readonly recheckMs?: number | undefined;
   /** Whether to set `mayEndRun` in each step. Default: false. */
   readonly detectRunEnds?: boolean | undefined;
   /** Replaces the version of the dialect's encoder, in tests of cursors between versions. @internal */

@@ -20,30 +20,26 @@ import { hideContent } from "./model-content.ts";
 import { quotaExceeded } from "./owner-quota.ts";
 import { readPages } from "./read-pages.ts";
 import { releaseLease } from "./release-lease.ts";
-import { assertSessionId, assertOwner, assertPosition, assertTitle, sessionExists, assertSession } from "./rules.ts";
+import { assertSessionId, assertOwner, assertTitle, sessionExists, assertSession } from "./rules.ts";
 
 /** Options of `exportSession`. */
 export interface ExportSessionOptions {
-  /** Skips the records up to this ID. Default: none are skipped. */
-  readonly after?: number;
   /** Whether the export contains what models were sent, which is for the owner of the session only. Default: true. */
   readonly isForOwner?: boolean;
 }
 
 /**
- * Yields the records the session has when it is called, as NDJSON, one page at a time.
- * Throws `unknown_session`, `evicted`, `cursor_ahead` or `cursor_invalid`.
+ * Yields the records the session has when it is called, as NDJSON, one page at a time. Throws `unknown_session`, and
+ * `evicted` if some are pruned in the meantime.
  */
 export async function* exportSession(
   log: Log,
   sessionId: string,
-  { after, isForOwner = true }: ExportSessionOptions = {},
+  { isForOwner = true }: ExportSessionOptions = {},
 ): AsyncGenerator<string, void, undefined> {
   const info = assertSession(await log.getSession(sessionId), sessionId);
-  const position = after ?? info.firstId - 1;
-  assertPosition(sessionId, position, info.firstId, info.lastId);
-  if (after === undefined && isForOwner) for (const { text } of await log.readCarried(sessionId)) yield `${text}\n`;
-  for await (const page of readPages(log, info, position))
+  if (isForOwner) for (const { text } of await log.readCarried(sessionId)) yield `${text}\n`;
+  for await (const page of readPages(log, info, info.firstId - 1))
     yield `${isForOwner || !page.text.includes(CONTENT_MARK) ? page.text : page.texts.map(hideText).join("\n")}\n`;
 }
 

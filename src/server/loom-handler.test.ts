@@ -290,7 +290,7 @@ describe("options", () => {
     [{ basePath: "agents" }, "`basePath` must be a path"],
     [{ basePath: "/a/../b" }, "`basePath` must be a path"],
     [{ limits: { maxBodyBytes: -1 } }, "`limits.maxBodyBytes` must be an integer from 1, not -1"],
-    [{ limits: { maxBody: 1 } }, "Unknown option `limits.maxBody`; did you mean `limits.maxBodyBytes`?"],
+    [{ limits: { maxBody: 1 } }, "Unknown limit `limits.maxBody`; did you mean `limits.maxBodyBytes`?"],
     [{ orgins: [] }, "Unknown option `orgins`; did you mean `origins`?"],
     [{ debug: "yes" }, "`debug` must be true or false"],
     [{ page: "<p>" }, "`page` must be a function"],

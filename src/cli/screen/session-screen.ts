@@ -2,15 +2,15 @@
  * Shows runs as they happen. On a terminal: the rows of each turn, those that may change below the others. In a pipe: the
  * answers. Steps go to standard error and the answer to standard output: a terminal shows only what goes to it.
  */
-import { createLoomReceiver, type SessionView, type TurnView } from "../../client/index.ts";
+import type { Receiver } from "../../client/receiver.ts";
+import type { Source } from "../../client/source.ts";
+import type { SessionView, TurnView } from "../../client/view.ts";
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
 import { isForkNotice, isNextAttempt, isTerminal } from "../../protocol/record.ts";
 import { cleanText, cutColumns } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { AnswerText } from "./answer-text.ts";
-import { summarizeThoughts } from "./thought-rows.ts";
-import { keepLastRows, TurnRows } from "./turn-rows.ts";
-import { TurnWriter } from "./turn-writer.ts";
+import type { LiveTurns } from "./live-turns.ts";
 
 export interface SessionScreenOptions {
   /** One run whose message was just entered: it is left out. Default: false, all runs of a session. */
@@ -21,29 +21,29 @@ export interface SessionScreenOptions {
 export const MAX_REASON = 4000;
 /** Shortest time between two drawings, in milliseconds: a fast model sends many tokens per second. */
 const DRAW_MS = 50;
-const LEAST_COLUMNS = 20;
+/** Events that add to what a pipe gets when their step has ended. */
+const ANSWERS: readonly string[] = ["message_chunk", "todo_list", "todo_update"];
 
-/** The turn that is being shown. */
-interface ShownTurn {
-  readonly key: string;
-  readonly writer: TurnWriter;
-  readonly answer: AnswerText;
+/** What was received, and how it is shown. */
+interface OpenView {
+  readonly receiver: Receiver;
+  readonly source: Source;
+  readonly live: LiveTurns | undefined;
 }
 
 export class SessionScreen {
   readonly #terminal: Terminal;
   readonly #isOneRun: boolean;
-  // Earlier turns have been shown. One more is kept: a message may be queued before the last run has ended.
-  readonly #receiver = createLoomReceiver({ notify: "sync", limits: { maxTurns: 2 } });
-  readonly #source = this.#receiver.open({ dialect: "loom" });
-  #turn: ShownTurn | undefined;
+  #view: OpenView | undefined;
+  /** The turn that is being shown, for a pipe. */
+  #answer: { readonly key: string; readonly text: AnswerText } | undefined;
+  #hasNewAnswer = false;
   #lastKey: string | undefined;
   #hasShown = false;
-  #rows: TurnRows | undefined;
   /** Lines held back while a prompt is shown. */
   #held: string[] | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  #drawing: Promise<void> = Promise.resolve();
 
   constructor(terminal: Terminal, { isOneRun = false }: SessionScreenOptions = {}) {
     this.#terminal = terminal;
@@ -60,14 +60,17 @@ export class SessionScreen {
     envelope: { event_id: _id, prev_event_id: _previous, ...envelope },
     event,
   }: EventRecord): Promise<void> {
-    if (event.type === "run_start") await this.#write(true);
+    this.#view ??= await openView(this.#terminal, this.#isOneRun);
+    const isStart = event.type === "run_start";
+    if (isStart) await this.#write(true);
     // Records come in order. Without a number, none is awaited.
-    this.#source.pushRecord({ envelope, event });
+    this.#view.source.pushRecord({ envelope, event });
     if (event.type === "error") this.#noteAttempt(event as EventOf<"error">);
+    this.#hasNewAnswer ||= ANSWERS.includes(event.type);
     if (isTerminal(event)) await this.#write(true);
-    else if (event.type === "run_start" || event.type === "node_exit") await this.#write(false);
+    else if (isStart || (event.type === "node_exit" && this.#hasNewAnswer)) await this.#write(false);
     else this.#drawSoon();
-    await this.#writing;
+    await this.#drawing;
   }
 
   /** Writes a line to standard error. */
@@ -98,40 +101,29 @@ export class SessionScreen {
     await this.#write(true);
   }
 
-  /** Other terminals show it with the rows. */
+  /** Terminals show it with the rows. */
   #noteAttempt(error: EventOf<"error">): void {
     if (!isNextAttempt(error)) return;
     const isFork = isForkNotice(error);
     if (!isFork && this.showsFailures) return;
-    const what = isFork
-      ? "continues from a checkpoint"
-      : `interrupted; running the step again (attempt ${error.attempt})`;
+    const { attempt } = error;
+    const what = isFork ? "continues from a checkpoint" : `interrupted; running the step again (attempt ${attempt})`;
     this.line(this.#terminal.styleError("dim", what));
   }
 
-  #drawSoon(): void {
-    const { columns, errorColumns } = this.#terminal;
-    if (columns === undefined && errorColumns === undefined) return;
-    this.#timer ??= setTimeout(() => this.#draw(false), DRAW_MS).unref();
-  }
-
   async #write(isOver: boolean): Promise<void> {
-    const { columns } = this.#terminal;
-    const turn = this.#find();
-    if (turn !== undefined && columns === undefined) {
-      const { answer } = this.#turn as ShownTurn;
-      await this.#terminal.write(answer.next(turn, this.#todoLists, isOver));
-    }
+    const turn = this.#findTurn();
+    if (turn === undefined) return;
+    if (this.#terminal.columns === undefined) await this.#writeAnswer(turn, isOver);
     this.#draw(isOver);
-    await this.#writing;
-    if (!isOver || turn === undefined || this.#held !== undefined) return;
+    await this.#drawing;
+    if (!isOver || this.#held !== undefined) return;
     if (!this.#isOneRun && !this.showsFailures) this.#explain(turn);
     this.#lastKey = turn.key;
-    this.#turn = undefined;
   }
 
   get #session(): SessionView | undefined {
-    return this.#receiver.peek(this.#source.current);
+    return this.#view?.receiver.peek(this.#view.source.current);
   }
 
   get #todoLists(): SessionView["todoLists"] {
@@ -139,19 +131,21 @@ export class SessionScreen {
   }
 
   /** Returns the turn to show; undefined if there is none, or it was shown to its end. */
-  #find(): TurnView | undefined {
+  #findTurn(): TurnView | undefined {
     const turn = this.#session?.turns.at(-1);
-    if (turn === undefined || turn.key === this.#lastKey) return undefined;
-    if (turn.key === this.#turn?.key) return turn;
-    const { columns, errorColumns } = this.#terminal;
-    const only = errorColumns === undefined ? "answer" : columns === undefined ? "steps" : undefined;
-    const writer = new TurnWriter({ skipsMessage: this.#isOneRun || columns === undefined, only, showsThoughts: true });
-    this.#turn = { key: turn.key, writer, answer: new AnswerText({ hasLists: errorColumns === undefined }) };
-    if (columns === undefined && !this.#isOneRun) this.#writing = this.#writeMessage(turn);
-    return turn;
+    return turn?.key === this.#lastKey ? undefined : turn;
   }
 
-  /** Writes the message of the user to a pipe. */
+  async #writeAnswer(turn: TurnView, isOver: boolean): Promise<void> {
+    if (this.#answer?.key !== turn.key) {
+      this.#answer = { key: turn.key, text: new AnswerText({ hasLists: !this.showsFailures }) };
+      if (!this.#isOneRun) await this.#writeMessage(turn);
+    }
+    this.#hasNewAnswer = false;
+    await this.#terminal.write(this.#answer.text.next(turn, this.#todoLists, isOver));
+  }
+
+  /** Writes the message of the user. */
   async #writeMessage({ messages }: TurnView): Promise<void> {
     const message = messages.find(({ role }) => role === "user")?.mainContent ?? "";
     const gap = this.#hasShown ? "\n" : "";
@@ -161,29 +155,19 @@ export class SessionScreen {
     await this.#terminal.write(`${gap}› ${lines.join("\n  ")}\n`);
   }
 
+  #drawSoon(): void {
+    if (this.#view?.live !== undefined) this.#timer ??= setTimeout(() => this.#draw(false), DRAW_MS).unref();
+  }
+
   #draw(isOver: boolean): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const { columns = this.#terminal.errorColumns, liveHeight } = this.#terminal;
-    const turn = this.#find();
-    if (columns === undefined || turn === undefined || this.#turn === undefined || this.#held !== undefined) return;
-    const width = Math.max(LEAST_COLUMNS, columns - 1);
-    const paint = this.#terminal.columns === undefined ? this.#terminal.styleError : this.#terminal.style;
-    if (this.#rows?.width !== width) this.#rows = new TurnRows({ width, paint });
-    const { settled, open } = this.#turn.writer.next(turn, this.#todoLists, this.#rows, isOver);
-    if (settled.length > 0) this.#print(`${settled.join("\n")}\n`);
-    const thoughts = isOver ? undefined : summarizeThoughts(turn);
-    const summary = thoughts === undefined ? [] : [paint("cyan", cutColumns(thoughts.replaceAll(/\s+/g, " "), width))];
-    this.#terminal.live(keepLastRows([...open, ...summary], liveHeight, { width, paint }));
-  }
-
-  #print(text: string): void {
-    if (this.#terminal.columns === undefined) this.#terminal.writeError(text);
-    else {
-      this.#writing = this.#terminal.write(text);
-      // Thrown by the next call that waits for it.
-      this.#writing.catch(() => undefined);
-    }
+    const turn = this.#held === undefined ? this.#findTurn() : undefined;
+    const { live } = this.#view ?? {};
+    if (turn === undefined || live === undefined) return;
+    this.#drawing = live.draw(turn, this.#todoLists, isOver);
+    // Thrown by the next call that waits for it.
+    this.#drawing.catch(() => undefined);
   }
 
   /** Says how the run ended if it did not complete. */
@@ -193,4 +177,16 @@ export class SessionScreen {
     const why = reason === undefined ? "" : `: ${cutColumns(reason, MAX_REASON)}`;
     this.line(`run ${status}${cause}${why}`);
   }
+}
+
+/** Loaded on demand: without text output, and in a pipe, a command needs less. */
+async function openView(terminal: Terminal, isOneRun: boolean): Promise<OpenView> {
+  const { createLoomReceiver } = await import("../../client/receiver.ts");
+  // Earlier turns have been shown. One more is kept: a message may be queued before the last run has ended.
+  const receiver = createLoomReceiver({ notify: "sync", limits: { maxTurns: 2 } });
+  const source = receiver.open({ dialect: "loom" });
+  if (terminal.columns === undefined && terminal.errorColumns === undefined)
+    return { receiver, source, live: undefined };
+  const { LiveTurns } = await import("./live-turns.ts");
+  return { receiver, source, live: new LiveTurns(terminal, { skipsMessage: isOneRun }) };
 }

@@ -21,14 +21,16 @@ function nameVariable(key: string): string {
   return `LOOM_${key.toUpperCase().replaceAll("-", "_")}`;
 }
 
+export const STORE_OPTION: CliOption = {
+  value: "STORE",
+  about: "session store, a file or a postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
+};
+
 /** Options of every command that works on a store or on a server. */
 export const SERVICE_OPTIONS: { readonly [name: string]: CliOption } = {
   server: describeOption("server", "none"),
   "token-file": describeOption("token-file", "$LOOM_TOKEN, or none"),
-  store: {
-    value: "STORE",
-    about: "session store, a file or a postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
-  },
+  store: STORE_OPTION,
 };
 
 function describeOption(key: ClientSettingKey, otherwise: string): CliOption {

@@ -2,9 +2,8 @@
 import { DIALECT_NAMES } from "../../dialects/dialect.ts";
 import { STREAM_MODES } from "../../protocol/stream-modes.ts";
 import type { CliCommand } from "../command.ts";
+import { DIALECTS, FRAMING, INPUT_DIALECT } from "../commands.ts";
 import { SERVICE_NOTE, SERVICE_OPTIONS, STREAM_NOTE } from "./server-settings.ts";
-
-const DIALECTS = `Dialects (D): ${DIALECT_NAMES.join(", ")}.`;
 
 export const SHOW: CliCommand = {
   name: "show",
@@ -21,16 +20,8 @@ export const SHOW: CliCommand = {
       about: `with --events: stream modes to print, from ${STREAM_MODES.join(", ")}, or all (default: everything except graph states)`,
     },
     after: { value: "CURSOR", about: "start after this cursor or record ID (default: the start of the session)" },
-    from: {
-      value: "D",
-      about: "dialect of FILE, or auto (default: auto)",
-      choices: [...DIALECT_NAMES, "auto"],
-    },
-    framing: {
-      value: "F",
-      about: "framing of FILE: ndjson, sse or auto (default: auto)",
-      choices: ["ndjson", "sse", "auto"],
-    },
+    from: INPUT_DIALECT,
+    framing: FRAMING,
     ...SERVICE_OPTIONS,
   },
   explainOption: (name) =>
@@ -58,16 +49,8 @@ export const INGEST: CliCommand = {
   summary: "Record the output of another agent as a session, while it arrives.",
   argument: "FILE",
   options: {
-    dialect: {
-      value: "D",
-      about: "dialect of the input, or auto (default: auto)",
-      choices: [...DIALECT_NAMES, "auto"],
-    },
-    framing: {
-      value: "F",
-      about: "framing of the input: ndjson, sse or auto (default: auto)",
-      choices: ["ndjson", "sse", "auto"],
-    },
+    dialect: INPUT_DIALECT,
+    framing: FRAMING,
     session: { value: "ID", short: "s", about: "session to add the runs to (default: a new session)" },
     ...SERVICE_OPTIONS,
     json: { about: "print JSON" },

@@ -1,11 +1,9 @@
 /** Declares `loom store`. */
 import type { CliCommand } from "../command.ts";
+import { STORE_OPTION } from "../sessions/server-settings.ts";
 
-const STORE_OPTION = {
-  store: {
-    value: "STORE",
-    about: "file or postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
-  },
+const STORE_OPTIONS = {
+  store: STORE_OPTION,
   schema: { value: "NAME", about: "schema of the tables in a database (default: $LOOM_STORE_SCHEMA, or loom)" },
 };
 
@@ -15,7 +13,7 @@ const DATABASE_NOTE =
 export const STORE_STATUS: CliCommand = {
   name: "store status",
   summary: "Show what a store contains and whether it can be used.",
-  options: { ...STORE_OPTION, json: { about: "print JSON" } },
+  options: { ...STORE_OPTIONS, json: { about: "print JSON" } },
   notes: [
     "Changes nothing, also while servers run. Workers are processes that hold a lease of a session.",
     "Parts of a database without tables have not been used: a server without authentication needs no tokens.",
@@ -28,7 +26,7 @@ export const STORE_STATUS: CliCommand = {
 export const STORE_MIGRATE: CliCommand = {
   name: "store migrate",
   summary: "Create the tables of a store, or update them to this version.",
-  options: { ...STORE_OPTION, json: { about: "print JSON" } },
+  options: { ...STORE_OPTIONS, json: { about: "print JSON" } },
   notes: [
     "Servers do this when they start. Use this command if their database user may not create tables. Several processes may do it at once. A store of a newer version is refused.",
     `${DATABASE_NOTE} Raise LOOM_STORE_TIMEOUT if a statement of an update takes longer than 30 s.`,
@@ -60,7 +58,7 @@ export const STORE_COPY: CliCommand = {
 export const STORE_RENEW: CliCommand = {
   name: "store renew",
   summary: "Make all cursors invalid, after a restore or a failover that lost records.",
-  options: { ...STORE_OPTION, json: { about: "print JSON" } },
+  options: { ...STORE_OPTIONS, json: { about: "print JSON" } },
   notes: [
     "Clients may have received records that a restored store does not have. Run this command before you start a server: clients then load their sessions again, instead of skipping new records. Share links must be created again.",
     "Stop all servers first: the command refuses while a process holds a lease of a session. After an interruption, run it again. `loom store restore` does this for files.",

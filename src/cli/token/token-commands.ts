@@ -3,14 +3,7 @@ import type { PrincipalLimits } from "../../server/auth/principal.ts";
 import { SCOPES, DEFAULT_SCOPES } from "../../server/auth/scopes.ts";
 import { AUDIT_LOG_OPTION } from "../audit-command.ts";
 import type { CliCommand } from "../command.ts";
-
-const STORE = {
-  store: {
-    value: "STORE",
-    about:
-      "session store of the tokens, a file or a postgres:// URL (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
-  },
-};
+import { STORE_OPTION } from "../sessions/server-settings.ts";
 
 /** The limits of a token, as `--limits` names them. */
 export const TOKEN_LIMITS: ReadonlyMap<string, keyof PrincipalLimits> = new Map([
@@ -46,7 +39,7 @@ export const TOKEN_CREATE: CliCommand = {
       value: "FILE",
       about: "new file for the token, which only its owner can read (default: standard output)",
     },
-    ...STORE,
+    store: STORE_OPTION,
     ...AUDIT_LOG_OPTION,
     json: { about: "print JSON, with the token in `secret` unless --output is set" },
   },
@@ -70,7 +63,7 @@ export const TOKEN_CREATE: CliCommand = {
 export const TOKEN_LIST: CliCommand = {
   name: "token list",
   summary: "List tokens and their state.",
-  options: { ...STORE, json: { about: "print NDJSON" } },
+  options: { store: STORE_OPTION, json: { about: "print NDJSON" } },
   notes: ["Secrets are not stored and cannot be listed.", "Exit codes: 0 listed, 2 could not be read."],
   examples: ["loom token list", "loom token list --json"],
 };
@@ -80,7 +73,7 @@ const TOKEN_REVOKE: CliCommand = {
   summary: "Revoke tokens and close their connections.",
   argument: "NAME|ID",
   takesMany: true,
-  options: { ...STORE, ...AUDIT_LOG_OPTION, json: { about: "print NDJSON" } },
+  options: { store: STORE_OPTION, ...AUDIT_LOG_OPTION, json: { about: "print NDJSON" } },
   notes: [
     "Streams and WebSockets of a revoked token are closed within seconds, and browsers signed in with it are signed out. Runs it started continue. Its name can be used again.",
     "Exit codes: 0 all revoked, 1 some not found, 2 none revoked.",

@@ -97,6 +97,8 @@ export class FrameReader {
       case "RAW":
         return [readRaw(frame)];
       case "CUSTOM":
+        if (frame["name"] === SUPERSEDED) this.#reply.clear();
+        if (frame["name"] === SUPERSEDED || frame["name"] === NOTICE) return NO_EVENTS;
         return this.#readCarried(findCustomEvent(frame["name"]), frame["value"], frame);
       case "ACTIVITY_SNAPSHOT":
         this.#deltas.setActivity(textOf(messageId), frame["content"] ?? {}, frame["replace"] === false);
@@ -238,11 +240,6 @@ export class FrameReader {
   }
 
   #readCarried(type: string | undefined, fields: Json | undefined, frame: JsonObject): readonly AnyEvent[] {
-    if (frame["name"] === SUPERSEDED && frame["type"] === "CUSTOM") {
-      this.#reply.clear();
-      return NO_EVENTS;
-    }
-    if (frame["name"] === NOTICE && frame["type"] === "CUSTOM") return NO_EVENTS;
     const event = { ...toJsonObject(fields), type } as AnyEvent;
     if (type !== undefined && findLoomEventFault(event) === undefined) {
       if (type === "tool_approval_result") this.#asked.delete(textOf((event as ToolApprovalResultEvent).call_id));

@@ -9,7 +9,7 @@ import { setBounded } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { type TrackedCall, TrackedCalls } from "../call-tracker.ts";
-import type { SentParts, TextKind, TokenSum } from "../client-rows.ts";
+import type { SentParts, SentTextKind, TokenSum } from "../client-rows.ts";
 import { keepFields } from "../../protocol/json.ts";
 import { StreamedAnswer } from "../reply-text.ts";
 import { readArguments } from "../tool-values.ts";
@@ -122,7 +122,7 @@ export class SentRun implements SentParts {
     return writeFrame("RUN_FINISHED", { threadId, runId, ...fields }, loom);
   }
 
-  appendText(kind: TextKind, { node_id: node = "", event_id }: StampedEnvelope, delta: string): readonly string[] {
+  appendText(kind: SentTextKind, { node_id: node = "", event_id }: StampedEnvelope, delta: string): readonly string[] {
     let message = this[kind].get(node);
     // A node run has at most one open message, so there is nothing to end.
     if (message?.isOpen === true) return [writeDelta(kind, message.id, delta)];
@@ -150,7 +150,7 @@ export class SentRun implements SentParts {
     return frames;
   }
 
-  endText(kind: TextKind, node: string): readonly string[] {
+  endText(kind: SentTextKind, node: string): readonly string[] {
     const message = this[kind].get(node);
     if (message === undefined) return [];
     this[kind].delete(node);
@@ -317,12 +317,12 @@ export function toLoom(fields: { readonly [name: string]: Json | undefined }): J
 }
 
 /** Written by hand, because it is the event of each token. IDs of messages need no escapes. */
-function writeDelta(kind: TextKind, messageId: string, delta: string): string {
+function writeDelta(kind: SentTextKind, messageId: string, delta: string): string {
   const type = kind === "text" ? "TEXT_MESSAGE_CONTENT" : "REASONING_MESSAGE_CONTENT";
   return `{"type":"${type}","messageId":"${messageId}","delta":${JSON.stringify(delta)}}`;
 }
 
-function closeMessage(kind: TextKind, message: AgUiMessage): readonly string[] {
+function closeMessage(kind: SentTextKind, message: AgUiMessage): readonly string[] {
   if (!message.isOpen) return [];
   message.isOpen = false;
   const messageId = message.id;

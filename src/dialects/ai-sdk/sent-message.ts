@@ -8,7 +8,7 @@ import { setBounded } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { type TrackedCall, TrackedCalls } from "../call-tracker.ts";
-import type { SentParts, TextKind } from "../client-rows.ts";
+import type { SentParts, SentTextKind } from "../client-rows.ts";
 import { NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { StreamedAnswer } from "../reply-text.ts";
@@ -113,7 +113,7 @@ export class SentMessage implements SentParts {
     return this.step !== undefined && this.step.node !== node;
   }
 
-  appendText(kind: TextKind, { node_id, event_id }: StampedEnvelope, delta: string): readonly string[] {
+  appendText(kind: SentTextKind, { node_id, event_id }: StampedEnvelope, delta: string): readonly string[] {
     const node = node_id ?? "";
     const opening = this.openStep(this.isOtherNode(node_id));
     let id = this[kind].get(node);
@@ -130,7 +130,7 @@ export class SentMessage implements SentParts {
     return frames;
   }
 
-  endText(kind: TextKind, node: string): readonly string[] {
+  endText(kind: SentTextKind, node: string): readonly string[] {
     const id = this[kind].get(node);
     if (id === undefined) return NO_FRAMES;
     this[kind].delete(node);
@@ -141,7 +141,7 @@ export class SentMessage implements SentParts {
     return [...this.endText("reasoning", node), ...this.endText("text", node)];
   }
 
-  private endAll(kind: TextKind): string[] {
+  private endAll(kind: SentTextKind): string[] {
     const frames = [...this[kind].values()].map((id) => writeChunk(`${kind}-end`, { id }));
     this[kind].clear();
     return frames;
@@ -295,7 +295,7 @@ export function writeChunk(type: AiSdkFrameType, fields: { readonly [name: strin
 }
 
 /** Written by hand, because it is the chunk of each token. IDs of parts need no escapes. */
-function writeDelta(kind: TextKind, id: string, delta: string): string {
+function writeDelta(kind: SentTextKind, id: string, delta: string): string {
   return `{"type":"${kind}-delta","id":"${id}","delta":${JSON.stringify(delta)}}`;
 }
 

@@ -26,11 +26,6 @@ export class UiMessageFold {
   /** Arguments of calls so far. */
   readonly #inputs = new Map<string, string>();
 
-  get message(): FoldedMessage {
-    const metadata = this.#metadata === undefined ? {} : { metadata: this.#metadata };
-    return { id: this.#id, ...metadata, role: "assistant", parts: this.#parts };
-  }
-
   add(chunk: JsonObject): void {
     const { type, id, toolCallId } = chunk;
     if (typeof type !== "string") return;
@@ -171,10 +166,11 @@ export class UiMessageFold {
     this.#metadata = merge(this.#metadata, metadata);
   }
 
-  /** Parses the arguments of calls that never became complete. Call it once, after the last chunk. */
+  /** Returns the message, with the arguments of calls that never became complete. Call it once, after the last chunk. */
   finish(): FoldedMessage {
     for (const part of this.#parts) readPartialInput(part);
-    return this.message;
+    const metadata = this.#metadata === undefined ? {} : { metadata: this.#metadata };
+    return { id: this.#id, ...metadata, role: "assistant", parts: this.#parts };
   }
 }
 

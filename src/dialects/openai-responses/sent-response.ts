@@ -8,7 +8,7 @@
 import type { EventOf, Json, JsonObject, LoomEvent, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { type TrackedCall, TrackedCalls } from "../call-tracker.ts";
-import type { SentParts, TextKind, TokenSum } from "../client-rows.ts";
+import type { SentParts, SentTextKind, TokenSum } from "../client-rows.ts";
 import { NO_FRAMES } from "../dialect.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { formatOpenaiId, type OpenaiReference } from "../openai-id.ts";
@@ -33,7 +33,7 @@ type ItemStatus = "completed" | "incomplete" | "failed";
 interface OpenOutputItem {
   readonly id: string;
   readonly index: number;
-  readonly kind: TextKind | "mcp_call";
+  readonly kind: SentTextKind | "mcp_call";
   /** The node run that it belongs to. */
   readonly node: string;
   /** Its text so far; for a call, its arguments. */
@@ -70,7 +70,7 @@ export class SentResponse implements SentParts {
   readonly open = new Map<string, OpenOutputItem>();
   output: SentOutputItem[] = [];
   /** The text that was appended to last, and its key in `open`. */
-  recent: { readonly kind: TextKind; readonly node: string; readonly key: string } | undefined;
+  recent: { readonly kind: SentTextKind; readonly node: string; readonly key: string } | undefined;
   /** Characters of all items. */
   held = 0;
   isCut = false;
@@ -133,7 +133,7 @@ export class SentResponse implements SentParts {
     return [...frames, this.writeEvent(`response.${type}`, { response, loom })];
   }
 
-  appendText(kind: TextKind, { node_id: node = "", event_id }: StampedEnvelope, delta: string): readonly string[] {
+  appendText(kind: SentTextKind, { node_id: node = "", event_id }: StampedEnvelope, delta: string): readonly string[] {
     const key = this.findKey(kind, node);
     const open = this.open.get(key);
     // A node run has at most one open text, so there is nothing to end.
@@ -157,7 +157,7 @@ export class SentResponse implements SentParts {
   }
 
   /** Returns the key of a text in `open`. The last one is kept, because most tokens have it. */
-  private findKey(kind: TextKind, node: string): string {
+  private findKey(kind: SentTextKind, node: string): string {
     if (this.recent?.kind !== kind || this.recent.node !== node) this.recent = { kind, node, key: `${kind}:${node}` };
     return this.recent.key;
   }
@@ -239,7 +239,7 @@ export class SentResponse implements SentParts {
     return item.text;
   }
 
-  endText(kind: TextKind, node: string, status: ItemStatus = "completed"): readonly string[] {
+  endText(kind: SentTextKind, node: string, status: ItemStatus = "completed"): readonly string[] {
     return this.endItem(`${kind}:${node}`, status);
   }
 

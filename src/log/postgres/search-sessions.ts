@@ -9,11 +9,11 @@ import { matchRecord } from "../conversation-text.ts";
 import type { FoundSession, SearchSessionsOptions } from "../log.ts";
 import { clampListLimit, unknownListCursor } from "../rules.ts";
 import { findPartStart, namePart } from "../search-terms.ts";
-import { findSnippet, readQuery, type SearchMatch, type SearchPhrase } from "../search-text.ts";
+import { matchTitle, readQuery, type SearchMatch, type SearchPhrase } from "../search-text.ts";
 import { cutTerm } from "./index-rows.ts";
 import { type RecordRow, takeTexts } from "./record-rows.ts";
 import { describeHead, findSession, HEAD, type StoredHead } from "./session-rows.ts";
-import { fromColumn, fromOptionalColumn, toColumn } from "../../postgres/text-column.ts";
+import { fromColumn, fromNullableColumn, toColumn } from "../../postgres/text-column.ts";
 
 /** Candidates read at once. */
 const MAX_CANDIDATES = 50;
@@ -141,8 +141,8 @@ async function* findPartMatches(search: RunningSearch, latest: number): AsyncGen
 
 function findMatch(candidate: SearchCandidate, phrases: readonly SearchPhrase[]): SearchMatch | undefined {
   const { eventId, rowFirstId, rowLastId, text } = candidate;
-  const snippet = findSnippet(fromOptionalColumn(candidate.title) ?? "", phrases);
-  if (snippet !== undefined) return { where: "title", snippet };
+  const found = matchTitle(fromNullableColumn(candidate.title), phrases);
+  if (found !== undefined) return found;
   if (eventId < candidate.firstId || rowFirstId === null || rowLastId === null || text === null) return undefined;
   const row: RecordRow = { firstId: rowFirstId, lastId: rowLastId, text };
   const [record = ""] = takeTexts([row], eventId - 1, 1, Number.POSITIVE_INFINITY);

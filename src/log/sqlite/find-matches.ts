@@ -1,7 +1,7 @@
 /** Searches the sessions of a store, newest first. */
 import { matchRecord } from "../conversation-text.ts";
 import { findPartStart } from "../search-terms.ts";
-import { findSnippet, type SearchMatch, type SearchPhrase } from "../search-text.ts";
+import { matchTitle, type SearchMatch, type SearchPhrase } from "../search-text.ts";
 import type { StoredSession } from "./session-rows.ts";
 import type { StoreRows } from "./store-rows.ts";
 
@@ -57,24 +57,13 @@ function* findPartMatches(
       if (row?.sessionId == null || (eventId !== 0 && eventId < row.firstId)) continue;
       // The index has no seal; the row has one.
       if (owner !== undefined && owner !== row.owner) continue;
-      const match = findMatch(row, eventId, phrases, records);
+      const match =
+        matchTitle(row.title, phrases) ??
+        (eventId === 0 ? undefined : matchRecord(records.read(row.key, eventId - 1, 1, Infinity).text, phrases));
       if (match === undefined) continue;
       before = session;
       yield { row, match };
     }
     if (skipped <= maxSkipped) return;
   }
-}
-
-function findMatch(
-  { key, title }: StoredSession,
-  eventId: number,
-  phrases: readonly SearchPhrase[],
-  records: StoreRows["records"],
-): SearchMatch | undefined {
-  const snippet = findSnippet(title ?? "", phrases);
-  if (snippet !== undefined) return { where: "title", snippet };
-  return eventId === 0
-    ? undefined
-    : matchRecord(records.read(key, eventId - 1, 1, Number.MAX_SAFE_INTEGER).text, phrases);
 }

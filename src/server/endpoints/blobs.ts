@@ -113,11 +113,7 @@ export const getBlob = defineOperation({
     const isRead = request.method !== "HEAD" && (content.kind === "all" || content.kind === "part");
     if (!isRead) return serveBytes(file, content, null);
     const { bytes } = await blobs.read(id, blob, content.kind === "part" ? content : undefined);
-    const { access } = core;
-    const body =
-      caller.principal.kind === "local"
-        ? bytes
-        : createRevocableBody(bytes, (onEnd) => access.watch(caller, id, onEnd));
+    const body = createRevocableBody(core, caller, id, bytes);
     return serveBytes(file, content, body as ReadableStream<Uint8Array<ArrayBuffer>>);
   },
 });

@@ -1,6 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { LoomError } from "../../protocol/index.ts";
+import type { Access } from "../auth/access.ts";
+import type { Caller } from "../auth/authorize.ts";
+import { LOCAL } from "../auth/principal.ts";
 import { createRevocableBody } from "./revocable-body.ts";
+
+const url = new URL("http://127.0.0.1/");
+const principal = { ...LOCAL, kind: "token" } as const;
+const CALLER: Caller = {
+  method: "GET",
+  headers: new Headers(),
+  url,
+  address: undefined,
+  origin: "",
+  principal,
+  shares: [],
+};
 
 function createFixture(refused?: LoomError) {
   let left = 3;
@@ -16,12 +31,14 @@ function createFixture(refused?: LoomError) {
     },
     cancel: (reason) => void (state.cancelled = reason),
   });
-  const open = (): ReadableStream<Uint8Array> =>
-    createRevocableBody(source, (onEnd) => {
+  const access: Pick<Access, "watch"> = {
+    watch(_caller, _session, onEnd) {
       if (refused !== undefined) throw refused;
       state.onEnd = onEnd;
       return () => void state.released++;
-    });
+    },
+  };
+  const open = (): ReadableStream<Uint8Array> => createRevocableBody({ access }, CALLER, "s", source);
   return { open, state };
 }
 

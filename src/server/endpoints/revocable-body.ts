@@ -1,26 +1,27 @@
 /** A response body that breaks off when access ends, so that the client does not take it for complete. */
-import type { LoomError } from "../../protocol/index.ts";
+import type { Access } from "../auth/access.ts";
+import type { Caller } from "../auth/authorize.ts";
 
 /**
- * Calls `watch` once, and the function it returns when the body ends for any reason. If `watch` throws, the body is
- * cancelled and the error is rethrown.
+ * Watches the access of the caller to the session until the body ends for any reason. If it has none, the body is cancelled
+ * and the error is thrown. Local callers always have access.
  */
 export function createRevocableBody(
+  { access }: { readonly access: Pick<Access, "watch"> },
+  caller: Caller,
+  session: string,
   body: ReadableStream<Uint8Array>,
-  watch: (onEnd: (reason: LoomError) => void) => () => void,
 ): ReadableStream<Uint8Array> {
+  if (caller.principal.kind === "local") return body;
   const stop = new AbortController();
-  const release = startWatching(body, () => watch((reason) => stop.abort(reason)));
-  const relay = new TransformStream<Uint8Array, Uint8Array>();
-  body.pipeTo(relay.writable, { signal: stop.signal }).then(release, release);
-  return relay.readable;
-}
-
-function startWatching(body: ReadableStream<Uint8Array>, start: () => () => void): () => void {
+  let release: () => void;
   try {
-    return start();
+    release = access.watch(caller, session, (reason) => stop.abort(reason));
   } catch (error) {
     void body.cancel(error).catch(() => undefined);
     throw error;
   }
+  const relay = new TransformStream<Uint8Array, Uint8Array>();
+  body.pipeTo(relay.writable, { signal: stop.signal }).then(release, release);
+  return relay.readable;
 }

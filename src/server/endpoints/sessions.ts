@@ -219,7 +219,7 @@ const exportOperation = defineOperation({
   action: "sessions.read",
   responses: { 200: { description: "Records as stored", mediaTypes: ["application/x-ndjson"] } },
   async handle(core, { caller, params: { id = "" } }) {
-    const { log, access } = core;
+    const { log } = core;
     const { lastId, firstId } = await findSession(log, id);
     const isForOwner = await mayReadPrompts(core, caller, id);
     const pages = lastId < firstId ? undefined : exportSession(log, id, { isForOwner });
@@ -233,16 +233,13 @@ const exportOperation = defineOperation({
       },
       cancel: async () => void (await pages?.return()),
     });
-    return new Response(
-      caller.principal.kind === "local" ? body : createRevocableBody(body, (onEnd) => access.watch(caller, id, onEnd)),
-      {
-        headers: {
-          "content-type": "application/x-ndjson",
-          "cache-control": "no-store",
-          "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(id)}.ndjson`,
-        },
+    return new Response(createRevocableBody(core, caller, id, body), {
+      headers: {
+        "content-type": "application/x-ndjson",
+        "cache-control": "no-store",
+        "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(id)}.ndjson`,
       },
-    );
+    });
   },
 });
 

@@ -159,5 +159,5 @@ const MAY_BE_ZERO: ReadonlySet<string> = new Set<keyof ServerLimits>([
  */
 export function readLimits(given: Partial<ServerLimits> = {}): ServerLimits {
   const rules = Object.keys(SERVER_LIMITS).map((name) => [name, acceptInteger(MAY_BE_ZERO.has(name) ? 0 : 1)] as const);
-  return { ...SERVER_LIMITS, ...readOptions(Object.fromEntries(rules), given, { path: "limits" }) };
+  return { ...SERVER_LIMITS, ...readOptions(Object.fromEntries(rules), given, { path: "limits", noun: "limit" }) };
 }

@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
 import { isJsonObject, LoomError } from "../../../protocol/index.ts";
-import { describeValue } from "../../../protocol/fault.ts";
+import { acceptInteger, readOptions } from "../../../protocol/read-options.ts";
 import { MAX_NAME_LENGTH } from "../../../log/log.ts";
 import { LOCAL_OWNER, MAX_OWNER_LENGTH } from "../../../log/rules.ts";
 import {
@@ -19,7 +19,9 @@ import { DEFAULT_SCOPES, type Scope, SCOPES } from "../scopes.ts";
 const MAX_TOKEN_NAME = 100;
 const MAX_LISTED = 200;
 const RULES: readonly ToolRule[] = ["allow", "ask", "deny"];
-const LIMIT_NAMES = [...Object.keys(DEFAULT_PRINCIPAL_LIMITS), "tokensPerDay"];
+const LIMIT_RULES = Object.fromEntries(
+  [...Object.keys(DEFAULT_PRINCIPAL_LIMITS), "tokensPerDay"].map((name) => [name, acceptInteger(1)] as const),
+);
 
 /** A token to create. */
 export interface NewToken {
@@ -243,7 +245,7 @@ export function checkToken(token: NewToken, now: number): CheckedToken {
   if (agents !== undefined && (agents.length > MAX_LISTED || !agents.every((agent) => isPlain(agent, MAX_NAME_LENGTH))))
     throw refuse(`\`agents\` must be a list of at most ${MAX_LISTED} agent names`);
   checkTools(tools);
-  checkLimits(limits);
+  readOptions(LIMIT_RULES, limits, { noun: "limit" });
   assertExpiry(expiresAt, now);
   return { name, owner, scopes: SCOPES.filter((scope) => scopes.includes(scope)), agents, tools, limits, expiresAt };
 }
@@ -267,15 +269,6 @@ function checkTools(tools: NewToken["tools"]): void {
     throw refuse(`\`tools\` must map at most ${MAX_LISTED} tool names to rules`);
   for (const [tool, rule] of entries)
     if (!RULES.includes(rule)) throw refuse(`The rule of tool "${tool}" must be one of ${RULES.join(", ")}`);
-}
-
-function checkLimits(limits: PrincipalLimits): void {
-  for (const [name, value] of Object.entries(limits)) {
-    if (!LIMIT_NAMES.includes(name))
-      throw refuse(`Unknown limit \`${name.slice(0, 60)}\`; use ${LIMIT_NAMES.join(", ")}`);
-    if (value !== undefined && (!Number.isSafeInteger(value) || value < 1))
-      throw refuse(`\`${name}\` must be a positive integer, not ${describeValue(value)}`);
-  }
 }
 
 function assertOwner(owner: unknown): void {

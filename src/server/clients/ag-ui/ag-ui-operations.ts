@@ -134,14 +134,13 @@ async function readThreadOrRun(core: ServerCore, call: ApiCall<"AgUiRead", "Empt
 async function findRunAnywhere(core: ServerCore, caller: Caller, runId: string): Promise<AgUiRun> {
   const { log } = core;
   const reference = decodeRunReference(runId);
+  if (reference !== undefined) {
+    await core.authorize({ caller, action: "sessions.read", session: reference.session });
+    return { ...reference, key: "", answered: [] };
+  }
   const isAll = caller.principal.kind === "local" || caller.principal.scopes.has("admin");
-  const sessions =
-    reference === undefined
-      ? await log.listSessionsOfCommand(runId, isAll ? undefined : caller.principal.owner)
-      : [reference.session];
-  for (const session of sessions) {
-    const found =
-      reference === undefined ? await findAgUiRun(log, session, runId) : { ...reference, key: "", answered: [] };
+  for (const session of await log.listSessionsOfCommand(runId, isAll ? undefined : caller.principal.owner)) {
+    const found = await findAgUiRun(log, session, runId);
     if (found === undefined) continue;
     await core.authorize({ caller, action: "sessions.read", session });
     return found;

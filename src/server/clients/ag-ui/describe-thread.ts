@@ -1,7 +1,6 @@
 /** Describes a thread for TanStack AI: its messages, with `parts`, its live run, and what the run waits for. */
 import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
-import { findSession } from "../../endpoints/find-session.ts";
 import { encodeRunReference } from "./find-run.ts";
 import { readThread } from "./read-thread.ts";
 import type { AgUiThreadMessage } from "./thread-fold.ts";
@@ -12,7 +11,6 @@ export async function describeThread(
   session: string,
   { before, limit }: { readonly before: string | undefined; readonly limit: number | undefined },
 ): Promise<object> {
-  await findSession(core.log, session);
   // A run has at least two messages: that of the user and the answer.
   const maxRuns = limit === undefined ? {} : { maxRuns: Math.ceil(limit / 2) };
   const { fold, cursor } = await readThread(core, { session, before, ...maxRuns });
@@ -33,9 +31,8 @@ async function nameRun({ log }: ServerCore, session: string, run: string): Promi
   return (await log.getCommand(session, run)) === undefined ? encodeRunReference(session, run) : run;
 }
 
-/** Returns undefined if no run is live. Throws `unknown_session`. */
+/** Returns undefined if no run is live. */
 export async function findLiveRun({ log }: ServerCore, session: string): Promise<string | undefined> {
-  await findSession(log, session);
   const [latest] = await log.listRuns(session, { limit: 1 });
   return latest?.status === "live" ? latest.runId : undefined;
 }

@@ -81,12 +81,11 @@ const readMessages = defineOperation({
   async handle(core, { params: { chat = "" }, caller }) {
     const session = await findChat(core, caller, chat, "sessions.read");
     if (session === undefined) return Response.json([]);
-    const { log, access } = core;
     const urlOf = (blobId: string): string => blobUrl(core, { sessionId: session, blobId });
-    const body = writeUiMessages(listUiMessages(log, session, urlOf));
-    const watched =
-      caller.principal.kind === "local" ? body : createRevocableBody(body, (end) => access.watch(caller, session, end));
-    return new Response(watched, { headers: { "content-type": "application/json" } });
+    const body = writeUiMessages(listUiMessages(core.log, session, urlOf));
+    return new Response(createRevocableBody(core, caller, session, body), {
+      headers: { "content-type": "application/json" },
+    });
   },
 });
 

@@ -3,19 +3,14 @@
  * client names one. Calls of the client's functions end the message; a request with their results continues the run.
  */
 import { isLastChunk, isUsageChunk } from "../../../dialects/openai-chat/encode.ts";
-import type { Log, RunInfo } from "../../../log/index.ts";
 import { isLoomError, type JsonObject } from "../../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
-import { findCommand } from "../../commands/execute-command.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "../../endpoints/command-endpoint.ts";
-import { branchBeforeRun } from "../../endpoints/create-fork.ts";
-import { findHead } from "../../endpoints/find-branch.ts";
 import { refuse } from "../../endpoints/read-run-input.ts";
 import { nameRun } from "../../endpoints/resource-paths.ts";
-import { readRunStart } from "../../endpoints/run-records.ts";
 import type { MapFrames } from "../../streams/wrap-reader.ts";
-import { answerClient, authorizeStart, type ClientProtocol } from "../client-protocol.ts";
+import { answerClient, type ClientProtocol } from "../client-protocol.ts";
 import { collectRunPart } from "../send-run-part.ts";
 import { CompletionFold } from "./fold-completion.ts";
 import {
@@ -24,22 +19,17 @@ import {
   endAtLast,
   type FormattedInput,
   locatePart,
-  type OpenaiCall,
   type OpenaiPart,
   type PartFormat,
   readFormat,
-  startOpenaiRun,
   streamPart,
 } from "./openai-run.ts";
 import { type OpenaiInput, readChatMessages, readTexts } from "./read-openai-input.ts";
-import { startConversation } from "./start-conversation.ts";
+import { continueConversation, startConversation } from "./start-conversation.ts";
 
 const FORMAT: PartFormat = { dialect: "openai-chat", isLast: isLastChunk };
 /** The last event of a stream. */
 const DONE = "[DONE]";
-/** Maximum number of runs that are compared with a conversation. A longer session is continued at its end. */
-const MAX_RUNS = 1000;
-
 /** Errors of answers that no run waits for. The results are then part of the history. */
 const NOT_WAITING = ["unknown_session", "unknown_run", "unknown_call", "run_ended"] as const;
 
@@ -108,7 +98,7 @@ async function continueRun(
 }
 
 async function startRun(core: ServerCore, call: CompletionCall, input: FormattedInput): Promise<OpenaiPart> {
-  const { body, request, caller } = call;
+  const { body, request } = call;
   const { output_schema } = input;
   const { model, tools, tool_choice, reasoning_effort: effort } = body;
   // The API has no approvals: calls that need one are refused.
@@ -116,52 +106,14 @@ async function startRun(core: ServerCore, call: CompletionCall, input: Formatted
   const key = readIdempotencyKey(request);
   const named = readSession(request, body.metadata);
   if (named === undefined) return startConversation(core, call, input, about, key);
-  await authorizeStart(core, caller, named);
-  const session = await findChatBranch(core, call, { session: named, key, ...readEarlier(input) });
-  if (session !== named) await authorizeStart(core, caller, session);
-  return startOpenaiRun(core, call, input, about, { session, key });
-}
-
-/**
- * Finds the session in which the conversation of a named one goes on. The log is authoritative: if the session has a run
- * that the client's conversation lacks, the message goes to a fork before that run.
- *
- * `earlier` are the user's messages before the new one, or undefined if the client sent only the new one. A request that
- * is repeated with its key finds the same session.
- */
-async function findChatBranch(
-  core: ServerCore,
-  { caller, signal }: OpenaiCall,
-  { session, key, earlier }: { readonly session: string; readonly key: string; readonly earlier?: readonly string[] },
-): Promise<string> {
-  const { log } = core;
-  const head = (await findHead(core, caller, session))?.sessionId ?? session;
-  if (earlier === undefined) return head;
-  const run = await findMissingRun(log, head, earlier);
-  // A run that another request with this key has just started is not missing. Read last: its command comes first.
-  if (run === undefined || (await findCommand(log, head, key)) !== undefined) return head;
-  return (await branchBeforeRun(core, caller, { session: head, run: run.runId, key, signal })).sessionId;
-}
-
-/** Returns the first run whose message the conversation lacks. */
-async function findMissingRun(log: Log, session: string, earlier: readonly string[]): Promise<RunInfo | undefined> {
-  const runs = await listOldestFirst(log, session);
-  for (const [index, run] of runs.entries())
-    if (earlier[index] !== ((await readRunStart(log, session, run))?.message ?? "")) return run;
-  return undefined;
-}
-
-async function listOldestFirst(log: Log, session: string): Promise<readonly RunInfo[]> {
-  if ((await log.getSession(session)) === undefined) return [];
-  const runs = await log.listRuns(session, { limit: MAX_RUNS });
-  return runs.length === MAX_RUNS ? [] : runs.toReversed();
+  return continueConversation(core, call, input, about, { named, key, earlier: readEarlier(input) });
 }
 
 /** The user's messages before the new one, if the client sent the conversation. */
-function readEarlier({ messages, endsWithAnswers }: OpenaiInput): { readonly earlier?: readonly string[] } {
-  if (endsWithAnswers || !messages.some(({ role }) => role === "assistant")) return {};
+function readEarlier({ messages, endsWithAnswers }: OpenaiInput): readonly string[] | undefined {
+  if (endsWithAnswers || !messages.some(({ role }) => role === "assistant")) return undefined;
   const asked = messages.filter(({ role }) => role === "user").slice(0, -1);
-  return { earlier: asked.map(({ content }) => readTexts(content).join("\n")) };
+  return asked.map(({ content }) => readTexts(content).join("\n"));
 }
 
 function readSession({ headers }: Request, metadata: JsonObject = {}): string | undefined {

@@ -21,17 +21,17 @@ const METADATA = "openai_conversation";
 export interface RunItems {
   readonly run: RunInfo;
   readonly items: readonly JsonObject[];
-  /** What the client sent for each response of the run: its message, or its answers to the response before. */
-  readonly inputs: readonly ResponseInput[];
+  /** Those that the client sent for the responses of the run: its message, and its answers. */
+  readonly inputs: readonly InputItem[];
   readonly attachments: RunAttachments;
   /** True if a client added them. */
   readonly isAdded: boolean;
 }
 
-interface ResponseInput {
+interface InputItem {
   /** The record that ended the response before; 0 for the first. */
   readonly after: number;
-  readonly items: JsonObject[];
+  readonly item: JsonObject;
 }
 
 /** What a run stores of the items that a client added. */
@@ -48,15 +48,15 @@ async function readRun(log: Log, info: SessionInfo, run: RunInfo): Promise<RunIt
   const { firstId, lastId = info.lastId, runId } = run;
   const encoder = createOpenaiResponsesEncoder();
   const items: JsonObject[] = [];
-  let input: ResponseInput = { after: 0, items: [] };
-  const inputs = [input];
+  const inputs: InputItem[] = [];
+  let after = 0;
   /** Calls and approval requests for the client, by the ID of the call in the log. */
   const asked = new Map<unknown, JsonObject>();
   let attachments: RunAttachments = [];
   let fold = new ResponseFold();
   const receive = (sent: readonly JsonObject[]): void => {
     items.push(...sent);
-    input.items.push(...sent);
+    inputs.push(...sent.map((item) => ({ after, item })));
   };
   const take = (): void => {
     const output = fold.finish()?.output ?? [];
@@ -80,7 +80,7 @@ async function readRun(log: Log, info: SessionInfo, run: RunInfo): Promise<RunIt
         fold.add(text);
         if (!isLastResponseEvent(text)) continue;
         take();
-        inputs.push((input = { after: envelope.event_id, items: [] }));
+        after = envelope.event_id;
       }
     }
   // A run that is live.
@@ -91,8 +91,8 @@ async function readRun(log: Log, info: SessionInfo, run: RunInfo): Promise<RunIt
 /** Lists what a client sent for a response. Throws `unknown_session` and `unknown_run`. */
 export async function listInputItems(log: Log, { session, run, after }: OpenaiPart): Promise<readonly JsonObject[]> {
   const { inputs, attachments } = await readRun(log, await findSession(log, session), await findRun(log, session, run));
-  const items = inputs.find((input) => input.after === after)?.items ?? [];
-  return items.map((item) => {
+  const sent = inputs.filter((input) => input.after === after);
+  return sent.map(({ item }) => {
     const { content } = item;
     if (!Array.isArray(content)) return item;
     return { ...item, content: (content as readonly JsonObject[]).map((part) => nameFile(part, attachments)) };

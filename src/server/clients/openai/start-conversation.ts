@@ -1,8 +1,8 @@
 /**
- * Starts the run of a message whose request has the whole conversation and names no session: in the session that has this
- * conversation, or in a new one that gets it as its history.
+ * Starts the run of a message: in the conversation that the client names, or else, as its request has the whole conversation,
+ * in the session that has this conversation, or in a new one that gets it as its history.
  *
- * The message of a run is a command, and its ID is a digest, by which the log finds the sessions of an owner. In a new
+ * To find a conversation that is not named, the message of a run is a command, and its ID is a digest, by which the log finds the sessions of an owner. In a new
  * session it is the digest of the conversation with the message. In a session that goes on it is that of the conversation
  * before the message, so that the log accepts only one message at this point, also from several processes.
  *
@@ -19,8 +19,9 @@ import { deriveRunId } from "../../commands/derive-run-id.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import { branchBeforeRun } from "../../endpoints/create-fork.ts";
 import { deriveSessionId } from "../../endpoints/derive-session-id.ts";
+import { findHead } from "../../endpoints/find-branch.ts";
 import { findNextRun } from "../../endpoints/find-session.ts";
-import { readAnswers, squash } from "../../endpoints/run-records.ts";
+import { readAnswers, readRunStart, squash } from "../../endpoints/run-records.ts";
 import { authorizeStart } from "../client-protocol.ts";
 import { type OpenaiCall, type OpenaiPart, type OpenaiRunRequest, startOpenaiRun } from "./openai-run.ts";
 import type { OpenaiInput, OpenaiMessage } from "./read-openai-input.ts";
@@ -29,6 +30,8 @@ import type { OpenaiInput, OpenaiMessage } from "./read-openai-input.ts";
 const MAX_ATTEMPTS = 3;
 /** Maximum number of runs whose answers are compared with that of the client. */
 const MAX_COMPARED = 20;
+/** Maximum number of runs that are compared with a conversation. A longer session is continued at its end. */
+const MAX_RUNS = 1000;
 
 /** Digests of a conversation and its new message. */
 interface ConversationDigests {
@@ -45,7 +48,56 @@ interface Candidate {
   readonly run: RunInfo;
 }
 
-/** `key` is the idempotency key of the request: a new session has an ID that is derived from it. */
+/** A conversation that the client names. Its ID stays the same when a new version of it is made. */
+interface NamedConversation {
+  readonly named: string;
+  readonly key: string;
+  /** The user's messages before the new one; undefined if the client sent only the new one. */
+  readonly earlier?: readonly string[] | undefined;
+}
+
+/** Starts the run of a message in the conversation that the client names. */
+export async function continueConversation(
+  core: ServerCore,
+  call: OpenaiCall,
+  input: OpenaiInput,
+  about: OpenaiRunRequest,
+  conversation: NamedConversation,
+): Promise<OpenaiPart> {
+  const { named, key } = conversation;
+  await authorizeStart(core, call.caller, named);
+  const session = await findVersion(core, call, conversation);
+  if (session !== named) await authorizeStart(core, call.caller, session);
+  return startOpenaiRun(core, call, input, about, { session, key });
+}
+
+/**
+ * Finds the newest version of the conversation. The log is authoritative: if it has a run that the client's conversation
+ * lacks, the message goes to a fork before that run. A request that is repeated with its key finds the same session.
+ */
+async function findVersion(
+  core: ServerCore,
+  { caller, signal }: OpenaiCall,
+  { named, key, earlier }: NamedConversation,
+): Promise<string> {
+  const { log } = core;
+  const session = (await findHead(core, caller, named))?.sessionId;
+  if (session === undefined || earlier === undefined) return session ?? named;
+  const runs = await log.listRuns(session, { limit: MAX_RUNS });
+  if (runs.length === MAX_RUNS) return session;
+  for (const [index, run] of runs.toReversed().entries()) {
+    if (earlier[index] === ((await readRunStart(log, session, run))?.message ?? "")) continue;
+    // A run that another request with this key has just started is not missing. Read last: its command comes first.
+    if ((await findCommand(log, session, key)) !== undefined) break;
+    return (await branchBeforeRun(core, caller, { session, run: run.runId, key, signal })).sessionId;
+  }
+  return session;
+}
+
+/**
+ * Starts the run of a message whose request has the whole conversation and names no session. `key` is the idempotency key of
+ * the request: a new session has an ID that is derived from it.
+ */
 export async function startConversation(
   core: ServerCore,
   call: OpenaiCall,

@@ -14,7 +14,6 @@ import type { DisconnectOptions, OpenaiResponsesRequest } from "../../api/shapes
 import { startInTurn } from "../../commands/command-queue.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import { branchBeforeRun } from "../../endpoints/create-fork.ts";
-import { findHead } from "../../endpoints/find-branch.ts";
 import { findNextRun, findRun } from "../../endpoints/find-session.ts";
 import { refuse } from "../../endpoints/read-run-input.ts";
 import { openReader } from "../../endpoints/stream-endpoint.ts";
@@ -35,7 +34,7 @@ import {
   unknownResponse,
 } from "./openai-run.ts";
 import { assertMetadata, readResponseInput } from "./read-openai-input.ts";
-import { startConversation } from "./start-conversation.ts";
+import { continueConversation, startConversation } from "./start-conversation.ts";
 
 export const RESPONSES_FORMAT: PartFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
 /** Least time between two checks whether a message has started its run, in milliseconds. */
@@ -86,13 +85,6 @@ async function startRun(core: ServerCore, call: ResponsesCall, input: FormattedI
   const named = typeof conversation === "string" ? conversation : conversation?.id;
   if (named !== undefined && previous !== undefined)
     throw refuse("Use either `previous_response_id` or `conversation`", "conversation");
-  const before = previous === undefined ? undefined : readResponseId(previous);
-  if (before !== undefined) await core.authorize({ caller, action: "sessions.read", session: before.session });
-  if (named !== undefined) await authorizeStart(core, caller, named);
-  // The ID of a conversation stays the same when a new version of it is made.
-  const head = named === undefined ? undefined : await findHead(core, caller, named);
-  const given = before?.session ?? head?.sessionId ?? named;
-  if (given !== undefined && given !== named) await authorizeStart(core, caller, given);
   const openai = noteRequest({ ...body, conversation: named }, input.instructions !== (body.instructions ?? ""));
   const about = {
     model,
@@ -102,20 +94,22 @@ async function startRun(core: ServerCore, call: ResponsesCall, input: FormattedI
     output_schema,
     capabilities: ["approval", "tools"],
     ...(openai === undefined ? {} : { context: { openai } }),
-    // A message instead of the answers that the run waits for: the run would wait until they expire.
-    ...(before === undefined ? {} : { when_busy: "interrupt" as const }),
   };
-  if (given === undefined) return startConversation(core, call, input, about, key);
-  const start = (session: string): Promise<OpenaiPart> => startOpenaiRun(core, call, input, about, { session, key });
-  if (before === undefined) return start(given);
+  if (named !== undefined) return continueConversation(core, call, input, about, { named, key });
+  if (previous === undefined) return startConversation(core, call, input, about, key);
+  const before = readResponseId(previous);
+  await core.authorize({ caller, action: "sessions.read", session: before.session });
+  await authorizeStart(core, caller, before.session);
+  // A message instead of the answers that the run waits for: the run would wait until they expire.
+  const next = { ...about, when_busy: "interrupt" } as const;
   for (const deadline = performance.now() + core.limits.commandTimeoutMs; ;) {
-    const next = await startInTurn(core.log, given, async () => {
-      const branch = await findBranch(core, call, before, key);
-      return typeof branch === "string" ? start(branch) : branch;
+    const found = await startInTurn(core.log, before.session, async () => {
+      const session = await findBranch(core, call, before, key);
+      return typeof session === "string" ? startOpenaiRun(core, call, input, next, { session, key }) : session;
     });
-    if (!("commandId" in next)) return next;
+    if (!("commandId" in found)) return found;
     // Not in turn: other messages of the session do not wait.
-    await awaitStart(core.log, next, { deadline, signal: call.signal });
+    await awaitStart(core.log, found, { deadline, signal: call.signal });
   }
 }
 
