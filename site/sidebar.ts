@@ -71,7 +71,7 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
       items: [
         {
           title: "Record other agents",
-          items: ["ai-sdk", "langgraph", "openai-agents", "openai", "ingest-a-run"].map(guide),
+          items: ["ai-sdk", "langgraph", "openai", "ingest-a-run"].map(guide),
         },
         { title: "Use other clients", items: ["ai-sdk-chat", "ag-ui", "openai-clients"].map(guide) },
       ],
