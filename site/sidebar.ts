@@ -114,6 +114,7 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
         "docs/control.md",
         { source: "spec/README.md", title: "Test vectors" },
         "docs/conformance.md",
+        "docs/threats.md",
       ],
     },
     {
