@@ -108,20 +108,34 @@ function measureSurface(figures: Figures): void {
   figures["settings"] = SETTING_KEYS.length;
 }
 
-/** Words of the documentation. Sections between `<!-- generated:… -->` and `<!-- /generated -->` are counted apart. */
+/**
+ * Words of the documentation. Sections between `<!-- generated:… -->` and `<!-- /generated -->` are counted apart. So are
+ * the tables of proofs, which have the tests of each statement of a specification (`docs/conformance.md`) and of each
+ * threat (`docs/threats.md`), and the pages in `docs/contributing`, which describe how to change Loom itself.
+ */
 function measureDocs(files: readonly string[], figures: Figures): void {
   const generated = /<!-- generated:[^>]*-->[\s\S]*?<!-- \/generated -->/g;
   const countWords = (text: string): number => text.match(/[\p{L}\p{N}][\p{L}\p{N}'’_-]*/gu)?.length ?? 0;
   const pages = files.filter((path) => /^(?:docs\/.*|README|CHANGELOG)[^/]*\.md$/.test(path) && !/\bzh\b/i.test(path));
-  const counts = { users: 0, decisions: 0, changelog: 0, generated: 0 };
+  const counts = { users: 0, proofs: 0, contributors: 0, decisions: 0, changelog: 0, generated: 0 };
+  const kinds: { readonly [start: string]: keyof typeof counts } = {
+    "docs/decisions/": "decisions",
+    "docs/contributing/": "contributors",
+    "docs/conformance.md": "proofs",
+    "docs/threats.md": "proofs",
+    "CHANGELOG.md": "changelog",
+  };
+  const kindOf = (path: string): keyof typeof counts =>
+    Object.entries(kinds).find(([start]) => path.startsWith(start))?.[1] ?? "users";
   for (const path of pages) {
     const text = read(path);
     for (const [section] of text.matchAll(generated)) counts.generated += countWords(section);
-    const kind = path.startsWith("docs/decisions/") ? "decisions" : path === "CHANGELOG.md" ? "changelog" : "users";
-    counts[kind] += countWords(text.replaceAll(generated, ""));
+    counts[kindOf(path)] += countWords(text.replaceAll(generated, ""));
   }
-  figures["pages for users"] = pages.filter((path) => !/^docs\/decisions\/|^CHANGELOG/.test(path)).length;
+  figures["pages for users"] = pages.filter((path) => kindOf(path) === "users").length;
   figures["words for users"] = counts.users;
+  figures["words of the proofs"] = counts.proofs;
+  figures["words for contributors"] = counts.contributors;
   figures["words of decisions"] = counts.decisions;
   figures["words of the changelog"] = counts.changelog;
   figures["words, generated"] = counts.generated;

@@ -58,7 +58,7 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
         ...["compress-the-context", "build-a-graph", "use-callbacks", "write-a-run", "follow-a-session"].map(guide),
         ...[
           "receive-a-stream",
-          "convert-a-stream",
+          "check-and-convert-streams",
           "use-the-server",
           "build-a-page",
           "theme-the-page",
@@ -71,7 +71,7 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
       items: [
         {
           title: "Record other agents",
-          items: ["ai-sdk", "langgraph", "openai-agents", "openai", "ingest-a-run"].map(guide),
+          items: ["ai-sdk", "langgraph", "openai", "ingest-a-run"].map(guide),
         },
         { title: "Use other clients", items: ["ai-sdk-chat", "ag-ui", "openai-clients"].map(guide) },
       ],
@@ -109,14 +109,12 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
           items: [
             { source: "docs/dialects/README.md", title: "Overview" },
             ...DIALECTS.map((name) => `docs/dialects/${name}.md`),
-            guide("add-a-dialect"),
           ],
         },
-        { source: guide("add-a-client-protocol"), title: "Add a client protocol" },
         "docs/control.md",
-        { source: guide("check-a-stream"), title: "Check a stream" },
         { source: "spec/README.md", title: "Test vectors" },
         "docs/conformance.md",
+        "docs/threats.md",
       ],
     },
     {
@@ -132,7 +130,14 @@ export function englishSidebar(apiPages: readonly SidebarPage[]): readonly Sideb
     },
     {
       title: "Project",
-      items: ["docs/comparison.md", "docs/benchmarks.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md"],
+      items: [
+        "docs/comparison.md",
+        "docs/benchmarks.md",
+        "CHANGELOG.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/contributing/extend-loom.md",
+      ],
     },
   ];
 }

@@ -1,4 +1,4 @@
-// Follows the guide on adding a dialect in a copy of the source: its files and three list entries are enough.
+// Follows the page on adding a dialect in a copy of the source: its files and three list entries are enough.
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { packageRoot } from "./source-files.ts";
 const folder = mkdtempSync(join(tmpdir(), "loom-add-a-dialect-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const GUIDE = join(packageRoot, "docs", "guides", "add-a-dialect.md");
+const GUIDE = join(packageRoot, "docs", "contributing", "extend-loom.md");
 const REST = /^ *\/\/ A row for each other event type.*\n/m;
 
 /** Creates the copy, with the files of the guide. */

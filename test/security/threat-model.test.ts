@@ -1,4 +1,4 @@
-// Compares the threat table of docs/security.md with `threats.ts` and the tests, and tests the table that a run prints.
+// Compares the threat table of docs/threats.md with `threats.ts` and the tests, and tests the table that a run prints.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { countThreats, formatThreats } from "../../scripts/threat-table.ts";
 import { type Threat, THREATS } from "./threats.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const rows = readFileSync(join(ROOT, "docs/security.md"), "utf8")
+const rows = readFileSync(join(ROOT, "docs/threats.md"), "utf8")
   .split("\n")
   .filter((line) => line.startsWith("| ") && line.includes(".test.ts"))
   .map((line) => line.split("|").map((cell) => cell.trim()));
@@ -22,11 +22,11 @@ function listFiles(cell: string): readonly string[] {
   });
 }
 
-describe("docs/security.md", () => {
+describe("docs/threats.md", () => {
   it.for(Object.entries(THREATS))("has a row for %s with tests of this threat", ([threat, title]) => {
     const row = rows.find(([, name]) => name === title);
     const files = listFiles(row?.[3] ?? "");
-    expect(files, `docs/security.md has no row "${title}" with tests`).not.toEqual([]);
+    expect(files, `docs/threats.md has no row "${title}" with tests`).not.toEqual([]);
     for (const file of files) {
       expect(existsSync(join(ROOT, file)), file).toBe(true);
       expect(readFileSync(join(ROOT, file), "utf8"), `${file} does not test it`).toContain(`"${threat}"`);

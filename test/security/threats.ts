@@ -1,6 +1,6 @@
 /**
  * All threats of the threat model, by ID. Security tests name the threat that they test, the table at the end of a test
- * run counts the attempts per threat, and `docs/security.md` has a row for each.
+ * run counts the attempts per threat, and `docs/threats.md` has a row for each.
  */
 export const THREATS = {
   "socket-hijack": "cross-site WebSocket hijacking",
