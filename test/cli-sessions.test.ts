@@ -98,6 +98,16 @@ describe("sessions of a store", () => {
         { session_id: "none", deleted: false },
       ],
     ]);
+    // The ID is the start of another one by now.
+    for (const command of [
+      ["sessions", "delete", "second", "--yes"],
+      ["cancel", "second"],
+      ["approve", "second", "--allow"],
+    ]) {
+      const repeated = await inStore(...command);
+      expect([repeated.code, repeated.err]).toEqual([2, expect.stringContaining("no session `second`")]);
+    }
+    expect((await inStore("show", "second-2")).code).toBe(0);
   });
 
   test("are read without a change of their files", async () => {

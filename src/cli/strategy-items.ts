@@ -123,7 +123,8 @@ function readItem(item: string, isCap: boolean): StrategyItem {
   }
   if (isCap && use.cap === undefined) {
     const capped = listNames(agent).filter((each) => findUse(agent, each)?.cap !== undefined);
-    throw new StrategyItemFault(`\`${agent}.${name}\` has no cap; the settings with a cap are ${capped.join(", ")}`);
+    const hint = capped.length === 0 ? "" : `; the settings with a cap are ${capped.join(", ")}`;
+    throw new StrategyItemFault(`\`${agent}.${name}\` has no cap${hint}`);
   }
   return { agent, name, value };
 }

@@ -221,7 +221,8 @@ export class StoreLog implements Log {
       ]);
       return { ...lease, liveRuns, todoLists, toolPermissions, lastTs };
     } catch (error) {
-      await releaseLease(this, lease);
+      // By the tables: the log may be closing.
+      await releaseLease({ release: async (granted) => void (await this.#tables.release(granted, false)) }, lease);
       throw error;
     }
   }

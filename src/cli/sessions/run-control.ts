@@ -19,6 +19,7 @@ import {
   describeStatus,
   describeUnfinished,
   findSession,
+  findSessionByWholeId,
   nameLiveRunState,
   printJson,
   readLimit,
@@ -101,7 +102,8 @@ async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Pro
 
 async function cancelRun(call: ControlCall): Promise<number> {
   const { parsed, terminal, service, isJson } = call;
-  const { session_id: session, runs, queued } = await findSession(service, parsed.argument ?? "", parsed);
+  const found = await findSessionByWholeId(service, parsed.argument ?? "", parsed);
+  const { session_id: session, runs, queued } = found;
   const live = runs.find(({ status }) => status === "live");
   const run_id = textOption(parsed, "run") ?? live?.run_id ?? queued[0]?.run_id;
   if (run_id === undefined) {
@@ -177,7 +179,8 @@ async function approveCalls(call: ControlCall): Promise<number> {
       );
     return listWaiting(await listActiveRuns(service), call);
   }
-  const { session_id: session } = await findSession(service, argument, parsed);
+  const find = decision === undefined ? findSession : findSessionByWholeId;
+  const { session_id: session } = await find(service, argument, parsed);
   const approvals = await service.listApprovals(session);
   const chosen = textOption(parsed, "call");
   // A list without entries is empty, but a decision has a result.

@@ -190,8 +190,22 @@ export async function findSession(
   sessionId: string,
   parsed: ParsedCommand,
 ): Promise<SessionDetails> {
-  const details = await lookUpSession(service, sessionId);
-  if (details !== undefined) return details;
+  return (await lookUpSession(service, sessionId)) ?? throwUnknown(service, sessionId, parsed);
+}
+
+/**
+ * Like `findSession`, but only by the whole ID: for what cannot be undone. If the session was deleted, its ID may be the
+ * start of another one.
+ */
+export async function findSessionByWholeId(
+  service: SessionService,
+  sessionId: string,
+  parsed: ParsedCommand,
+): Promise<SessionDetails> {
+  return (await service.getSession(sessionId)) ?? throwUnknown(service, sessionId, parsed);
+}
+
+function throwUnknown(service: SessionService, sessionId: string, parsed: ParsedCommand): never {
   throw new CliError(
     `no session \`${sessionId}\` ${nameHost(service)}`,
     `list the sessions with \`${describeNextCommand(parsed, "sessions list")}\``,
@@ -371,13 +385,14 @@ async function deleteSessions({ parsed, service, terminal, isJson }: SessionsCal
       "`loom sessions delete` needs SESSION or --owner",
       "run `loom sessions delete --help` for usage",
     );
-  const ids: string[] = [];
-  for (const word of new Set(parsed.arguments)) {
-    ids.push((await lookUpSession(service, word))?.session_id ?? word);
-  }
-  if (parsed.options["yes"] !== true) {
-    const [first = ""] = ids;
-    await confirmDeletion(ids.length === 1 ? `session \`${cleanText(first)}\`` : plural(ids.length, "session"));
+  const ids = new Set<string>();
+  // Without a question, only whole IDs: repeating the command must not delete another session.
+  const isSure = parsed.options["yes"] === true;
+  for (const word of parsed.arguments)
+    ids.add(isSure ? word : ((await lookUpSession(service, word))?.session_id ?? word));
+  if (!isSure) {
+    const names = [...ids].map((id) => `\`${cleanText(id)}\``).join(", ");
+    await confirmDeletion(ids.size === 1 ? `session ${names}` : `${ids.size} sessions (${cutColumns(names, 500)})`);
   }
   let deleted = 0;
   for (const session_id of ids) {
@@ -387,7 +402,7 @@ async function deleteSessions({ parsed, service, terminal, isJson }: SessionsCal
     else if (isDeleted) await terminal.write(`deleted: ${cleanText(session_id)}\n`);
     else terminal.warn(`loom: no session \`${cleanText(session_id)}\` ${nameHost(service)}`);
   }
-  if (deleted === ids.length) return 0;
+  if (deleted === ids.size) return 0;
   return deleted > 0 ? 1 : 2;
 }
 

@@ -1,5 +1,5 @@
 /** `loom show`: prints the conversation or the events of a session or of a recorded stream, and follows a session. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { createStreamConverter, type Dialect, DIALECTS, type StreamConverter } from "../../dialects/index.ts";
 import { encodeNdjson } from "../../framing/index.ts";
@@ -33,15 +33,19 @@ interface ShowCall {
 
 export async function runShow(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const { argument: name = "", options } = parsed;
-  const isFile = name === "-" || existsSync(name);
-  const [others, what] = isFile
-    ? [["follow", "after", "modes", "server", "token-file", "store"], "a session"]
-    : [["from", "framing"], "a file"];
-  const other = others.find((option) => options[option] !== undefined);
-  if (other !== undefined)
+  // A session may have the name of a file or a folder. An option that only sessions have decides.
+  const ofSession = ["follow", "after", "modes", "server", "token-file", "store"].find(
+    (option) => options[option] !== undefined,
+  );
+  const exists = existsSync(name);
+  const isFile = name === "-" || (ofSession === undefined && exists && !statSync(name).isDirectory());
+  if (name === "-" && ofSession !== undefined)
+    throw new CliError("`-` is a file", `\`--${ofSession}\` is for a session`);
+  const ofFile = ["from", "framing"].find((option) => options[option] !== undefined);
+  if (!isFile && ofFile !== undefined)
     throw new CliError(
-      isFile ? `\`${name}\` is a file` : `there is no file \`${name}\``,
-      `\`--${other}\` is for ${what}`,
+      exists ? `\`${name}\` is not read as a file` : `there is no file \`${name}\``,
+      `\`--${ofFile}\` is for a file`,
     );
   const speed = readSpeed(parsed);
   if (speed !== undefined && options["follow"] === true)
