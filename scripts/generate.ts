@@ -114,9 +114,9 @@ for (const [section, tags] of Object.entries({
     section,
     docs.endpointTable(OPERATIONS.filter(({ tag, body }) => tags.includes(tag) && body !== "StartRun")),
   );
-files.writeSection("docs/http.md", "message", docs.fieldTable(API_SHAPES.StartRun.fields));
-files.writeSection("docs/http.md", "reading", docs.fieldTable(API_SHAPES.ReadEvents.fields));
-files.writeSection("docs/http.md", "fork", docs.fieldTable(API_SHAPES.ForkSession.fields));
+files.writeSection("docs/http.md", "message", docs.fieldTable("StartRun"));
+files.writeSection("docs/http.md", "reading", docs.fieldTable("ReadEvents"));
+files.writeSection("docs/http.md", "fork", docs.fieldTable("ForkSession"));
 
 for (const [name, report] of await emitApiReports(readEntryPoints())) files.write(`spec/api/${name}.md`, report);
 

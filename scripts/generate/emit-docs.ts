@@ -179,8 +179,8 @@ export function frameSections(frames: { readonly [tag: string]: Shape }): string
 }
 
 /** A table of the fields of a body, or of the parameters of a query. */
-export function fieldTable(fields: Fields): string {
-  const rows = Object.entries(fields).map(([name, { schema, required, about }]) => [
+export function fieldTable(shape: ApiShapeName): string {
+  const rows = Object.entries(fieldsOf(shape)).map(([name, { schema, required, about }]) => [
     `\`${name}\`${required ? " (required)" : ""}`,
     typeText(schema, "en"),
     about,
@@ -200,7 +200,13 @@ export function endpointTable(operations: readonly AnyOperation[]): string {
 }
 
 function namesOf(shape: ApiShapeName | undefined): readonly string[] {
-  return shape === undefined ? [] : Object.keys(API_SHAPES[shape]?.fields ?? {});
+  return shape === undefined ? [] : Object.keys(fieldsOf(shape));
+}
+
+function fieldsOf(shape: ApiShapeName): Fields {
+  const { fields } = API_SHAPES[shape] ?? {};
+  if (fields === undefined) throw new TypeError(`No shape is named ${shape}`);
+  return fields;
 }
 
 /** Lists the fields of `data` and `metadata` by path instead of as objects. */
