@@ -76,8 +76,6 @@ const WORD_RULES: readonly WordRule[] = [
 
 /** Quotations and data in which a listed word is right. */
 const ALLOWED: readonly Allowed[] = [
-  { path: "src/models/offline/knowledge.ts", pattern: /^his$/, reason: "in a pattern that matches user messages" },
-  { path: "src/models/offline/request-words.ts", pattern: /^him$/, reason: "in a pattern that matches user messages" },
   { path: "test/knowledge/corpus.ts", pattern: /^(?:him|somebody)$/i, reason: "in a document to be searched" },
 ];
 

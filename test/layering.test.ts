@@ -72,7 +72,7 @@ const packageFree = new Set(["protocol", "client"]);
 /** The only file with a computed import: it loads a module of the user. */
 const loadsUserModules = "src/cli/load-agents.ts";
 
-/** Folders that may choose the offline model by name. Others read the traits that a model declares. */
+/** Folders that may choose the offline model by name. No other folder knows it. */
 const choosesModels = new Set(["models", "cli"]);
 /** Folders in which "offline" is the state of the device. */
 const knowsNetwork: ReadonlySet<string> = new Set(["client", "react"]);
@@ -108,7 +108,7 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
         found.push(report("node-global", `${name} does not exist in a browser`));
     }
     if (!isTest && folder !== "" && !choosesModels.has(folder) && namesOfflineModel(file, parsed, folder))
-      found.push(report("offline-model", `${folder} must not know the offline model; use the traits of the model`));
+      found.push(report("offline-model", `${folder} must not know the offline model`));
     if (file.path === "src/index.ts" && !parsed.body.every((node) => isReExport(node))) {
       found.push(report("root-reexport", "src/index.ts only re-exports, by name"));
     }

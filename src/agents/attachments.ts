@@ -39,7 +39,7 @@ export const ATTACHMENT_OPTIONS: OptionTable<AttachmentOptions> = {
 
 export interface AttachmentsHost {
   readonly sessionId: string;
-  readonly model: Pick<LanguageModel, "provider" | "traits">;
+  readonly model: Pick<LanguageModel, "provider">;
   readonly blobs: AgentBlobs | undefined;
   readonly options: AttachmentOptions | undefined;
   readonly signal: AbortSignal;
@@ -114,15 +114,14 @@ export class Attachments {
   async #resolvePart(part: AttachmentPart, isChosen: boolean): Promise<UserPart> {
     const { mediaType, name } = part;
     const isText = isTextType(mediaType);
-    const { acceptsAllFiles = false } = this.#host.model.traits ?? {};
-    if (!acceptsAllFiles && !isText && !this.#accepts.has(mediaType))
+    if (!isText && !this.#accepts.has(mediaType))
       return note(part, "was omitted because you cannot read files of this type");
     if (this.#isRefused && !isText) return note(part, "was omitted because your provider rejected it");
     if (!isChosen) return note(part, "was omitted because the files of the conversation are too many or too large");
     const data = await this.#readOnce(part);
     if (data === undefined) return note(part, "no longer exists");
     if (data === "larger") return note(part, "was omitted because it is larger than stated");
-    if (isText && !acceptsAllFiles) return this.#quote(part, data);
+    if (isText) return this.#quote(part, data);
     return { type: "file", mediaType, ...(name === undefined ? {} : { filename: name }), data };
   }
 

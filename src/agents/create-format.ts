@@ -18,7 +18,7 @@ export function describeObject(properties: { readonly [field: string]: JsonObjec
   return { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
 }
 
-/** False if the model declares that it has no structured output, or its provider has recently rejected a format. */
+/** False if the provider of the model has recently rejected a format. */
 export function hasStructuredOutput(model: LanguageModel): boolean {
-  return model.traits?.structuredOutput !== false && !isRefused(model, STRUCTURED_OUTPUT);
+  return !isRefused(model, STRUCTURED_OUTPUT);
 }

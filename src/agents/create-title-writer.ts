@@ -37,12 +37,8 @@ const SILENT: ModelListener = {
   onToolCall: () => undefined,
 };
 
-/**
- * Creates a function that writes titles with a model, for `writeTitle` of a served agent. Returns undefined if the model
- * works by rules and cannot write one.
- */
-export function createTitleWriter(model: LanguageModel): WriteTitle | undefined {
-  if (model.traits?.canSummarize === false) return undefined;
+/** Creates a function that writes titles with a model, for `writeTitle` of a served agent. */
+export function createTitleWriter(model: LanguageModel): WriteTitle {
   return async ({ question, answer, signal, onUsage }) => {
     const text = JSON.stringify({ user: cut(question), assistant: cut(answer) });
     const request = {

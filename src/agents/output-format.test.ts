@@ -23,7 +23,7 @@ describe("run with `output`", () => {
   });
 
   it("asks for the format of the schema where the model has one, and always says it in the prompt", async () => {
-    const model = new ScriptedModel([{ text: oslo }, { text: oslo }], { traits: {} });
+    const model = new ScriptedModel([{ text: oslo }, { text: oslo }]);
     await using actor = agent({ model, systemInstructions: "Be brief." });
     await actor.run("Capital?", { output: City });
     expect(model.requests[0]?.responseFormat).toMatchObject({

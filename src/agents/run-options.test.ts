@@ -134,7 +134,7 @@ describe("`outputSchema` of a run", () => {
 
   it("that a provider rejects says nothing about the model", async () => {
     const refusal = Object.assign(new Error("Invalid schema"), { statusCode: 400, isRetryable: false });
-    const model = new ScriptedModel([{ fault: { kind: "throw", error: refusal } }, { text: oslo }], { traits: {} });
+    const model = new ScriptedModel([{ fault: { kind: "throw", error: refusal } }, { text: oslo }]);
     await using actor = agent({ model, callOptions: { maxRetries: 0 } });
     await using session = await actor.openSession(new MemoryLog(), "s");
     const run = await actor.answer(session, "Where?", { outputSchema });

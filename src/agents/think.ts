@@ -181,7 +181,7 @@ export async function think(
   /** Calls one model. A format or a file that its provider rejects is left out. */
   const ask = async (asked: LanguageModel, fitted: readonly ModelMessage[], next: LanguageModel | undefined) => {
     format = responseFormat !== undefined && hasStructuredOutput(asked) ? { responseFormat } : {};
-    const joined = asked.traits?.readsLastMessageOnly === true ? fitted : joinUserMessages(fitted);
+    const joined = joinUserMessages(fitted);
     // With another model to call, it is not worth waiting for this one.
     const own = next === undefined ? options : { maxRetries: 0, ...options };
     const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> =>

@@ -151,7 +151,7 @@ export const RUN: CliCommand = {
       about: "decision on tools that need approval: ask, always or never (default: ask)",
       choices: ["ask", "always", "never"],
     },
-    session: { value: "ID", short: "s", about: "session to continue (default: a new session)" },
+    session: { value: "ID", short: "s", about: "session to continue, or ID of a new one (default: a new session)" },
     continue: { about: "continue the session that changed last, of the 200 newest" },
     resume: { about: "continue the unfinished run of the session; takes no MESSAGE" },
     "no-stdin": { about: "do not add standard input to MESSAGE" },

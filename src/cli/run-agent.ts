@@ -21,7 +21,7 @@ import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-r
 import { SessionHolder } from "./run/session-holder.ts";
 import { type WatchTarget, WatchedRun } from "./run/watched-run.ts";
 import { LocalService } from "./sessions/local-service.ts";
-import { nameLatest } from "./sessions/newest-sessions.ts";
+import { nameSession } from "./sessions/newest-sessions.ts";
 import { readServiceAddress } from "./sessions/server-settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -29,7 +29,7 @@ import type { Terminal } from "./terminal.ts";
 export const MESSAGE_LIMITS = { maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * MAX_MESSAGE_BYTES) };
 
 export async function runAgent(given: ParsedCommand, terminal: Terminal): Promise<number> {
-  const parsed = await nameLatest(given, terminal);
+  const parsed = await nameSession(given, terminal);
   const address = readServiceAddress(parsed);
   if (address.kind === "server") return (await import("./run/run-on-server.ts")).runOnServer(parsed, address, terminal);
   const file = textOption(parsed, "agents") ?? readVariable(process.env, "LOOM_AGENTS");

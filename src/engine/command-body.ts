@@ -1,6 +1,7 @@
 /** Reads fields of the bodies of commands, and settles commands. */
 import type { CommandState } from "../log/log.ts";
 import { type ControlCommand, readUp } from "../protocol/control/control-codec.ts";
+import { findUpFrameForm } from "../protocol/control/up.generated.ts";
 import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
 import type { Settle } from "./run-contract.ts";
@@ -21,7 +22,8 @@ export function readCommand<T extends ControlCommand["type"]>(
 ): Extract<ControlCommand, { readonly type: T }> {
   const read = readUp({ ...body, type, id: commandId, session: sessionId });
   if (!read.ok) throw invalidCommand(read.message);
-  for (const name of KEYS) readName(body, name);
+  const fields = findUpFrameForm(type)?.fields;
+  for (const name of KEYS) if (fields?.has(name) === true) readName(body, name);
   return read.frame as Extract<ControlCommand, { readonly type: T }>;
 }
 

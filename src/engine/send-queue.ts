@@ -18,25 +18,23 @@ export interface SentFrame {
   failure?: { readonly code: "send_failed" | "backlog_full"; readonly message: string };
 }
 
-export interface SendQueueOptions {
-  readonly send?: Send | undefined;
-  /** Maximum bytes in the queue. Beyond it, frames are dropped with the code `backlog_full`. */
-  readonly maxBytes: number;
-  /** Number of recent frames to keep in `frames`. */
-  readonly keep: number;
-  readonly now: () => number;
-}
+/** Maximum bytes in the queue. Beyond it, frames are dropped with the code `backlog_full`. */
+const MAX_BYTES = 1024 * 1024;
+/** Number of recent frames in `frames`. */
+const MAX_FRAMES = 1000;
 
 export class SendQueue {
-  readonly #options: SendQueueOptions;
+  readonly #send: Send | undefined;
+  readonly #now: () => number;
   readonly #frames: SentFrame[] = [];
   #waiting: Promise<void> | undefined;
   readonly #queue: SentFrame[] = [];
   #bytes = 0;
   failures = 0;
 
-  constructor(options: SendQueueOptions) {
-    this.#options = options;
+  constructor(send: Send | undefined, now: () => number) {
+    this.#send = send;
+    this.#now = now;
   }
 
   /** The most recent frames, oldest first. */
@@ -45,13 +43,13 @@ export class SendQueue {
   }
 
   push(frame: string): void {
-    const { send, keep, maxBytes, now } = this.#options;
-    const sent: SentFrame = { frame, time: now() };
+    const send = this.#send;
+    const sent: SentFrame = { frame, time: this.#now() };
     this.#frames.push(sent);
-    if (this.#frames.length > keep) this.#frames.splice(0, this.#frames.length - keep);
+    if (this.#frames.length > MAX_FRAMES) this.#frames.shift();
     if (send === undefined) return;
     const bytes = Buffer.byteLength(frame);
-    if (this.#bytes + bytes > maxBytes) {
+    if (this.#bytes + bytes > MAX_BYTES) {
       this.#fail(sent, "backlog_full", new LoomError("backlog_full", `The send queue is full (${this.#bytes} bytes)`));
       return;
     }

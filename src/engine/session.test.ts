@@ -63,7 +63,7 @@ describe("a session", () => {
     await run.finish();
     await expect(session.startRun({ runId: "a" })).rejects.toMatchObject({ code: "run_exists" });
     await expect(session.startRun({ runId: "" })).rejects.toMatchObject({ code: "invalid_name" });
-    expect((await session.runs()).map(({ runId }) => runId)).toEqual(["a"]);
+    expect((await session.log.listRuns(SESSION)).map(({ runId }) => runId)).toEqual(["a"]);
   });
 
   it("records only events that need no run", async () => {

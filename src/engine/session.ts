@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { BackOff } from "../log/back-off.ts";
 import { describeHolder } from "../log/holder.ts";
-import type { AcquiredLease, CommandState, PagingOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
+import type { AcquiredLease, CommandState, Log, LogEntry, RunInfo } from "../log/log.ts";
 import { releaseLease } from "../log/release-lease.ts";
 import { assertLog, assertName } from "../log/rules.ts";
 import { waitLonger } from "../log/wait-longer.ts";
@@ -194,11 +194,6 @@ export class Session implements AsyncDisposable {
   /** Resolves when this process no longer writes the session, with the reason. */
   get closed(): Promise<SessionEnd> {
     return this.#ended.promise;
-  }
-
-  /** Lists the runs of the session, newest first. */
-  runs(options?: PagingOptions): Promise<readonly RunInfo[]> {
-    return this.log.listRuns(this.sessionId, options);
   }
 
   /**

@@ -267,13 +267,12 @@ describe("StreamingEngine", () => {
     const sent: string[] = [];
     const gate = Promise.withResolvers<void>();
     const { log, engine } = await start({
-      maxSendBacklogBytes: 1000,
       send: async (frame) => {
         sent.push(frame);
         await gate.promise;
       },
     });
-    for (let index = 0; index < 50; index++) await engine.emitContent(`piece ${index}`);
+    for (let index = 0; index < 50; index++) await engine.emitThinking(`piece ${index} `.repeat(3000));
     await engine.emitSessionEnd("completed");
     expect(sent).toHaveLength(1);
     gate.resolve();
@@ -282,15 +281,17 @@ describe("StreamingEngine", () => {
     expect(engine.sendFailures).toBeGreaterThan(0);
     expect(sent.length + engine.sendFailures).toBe(52);
     expect(engine.frames.filter(({ failure }) => failure?.code === "backlog_full")).toHaveLength(engine.sendFailures);
-    expect(sent).toEqual((await encode(log)).slice(0, sent.length));
+    expect(engine.frames.map(({ frame }) => frame)).toEqual(await encode(log));
+    expect(sent).toEqual(engine.frames.flatMap(({ frame, failure }) => (failure === undefined ? [frame] : [])));
     await expectValid(log);
   });
 
   it("keeps only the latest frames", async () => {
-    const { engine } = await start({ keep: 3 });
-    for (let index = 0; index < 10; index++) await engine.emitContent(`${index}`);
-    expect(engine.frames).toHaveLength(3);
-    expect(engine.frames[2]?.frame).toContain('"9"');
+    const { engine } = await start();
+    for (let index = 0; index < 1009; index++) void engine.emitContent(`${index}`);
+    await engine.emitContent("last");
+    expect(engine.frames).toHaveLength(1000);
+    expect(engine.frames[999]?.frame).toContain('"last"');
   });
 
   it("sends the end when another process cancels the request", async () => {

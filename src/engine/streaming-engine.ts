@@ -32,12 +32,11 @@ export interface StreamingEngineOptions {
   readonly session?: Session;
   /** Options for the session that the engine opens. Ignored if `session` is given. */
   readonly sessionOptions?: SessionOptions;
-  /** Sends a frame to the client. If it fails, the run continues. Default: frames are not sent. */
+  /**
+   * Sends a frame to the client. If it fails, or more than 1 MiB wait to be sent, the frame is counted and the run
+   * continues. Default: frames are not sent.
+   */
   readonly send?: Send;
-  /** Maximum bytes in the send queue. Beyond it, frames are counted and not sent. Default: 1 MiB. */
-  readonly maxSendBacklogBytes?: number;
-  /** Number of recent frames to keep in `frames`. Default: 1000. */
-  readonly keep?: number;
   /**
    * Called for every frame when it is durable, in order, with its record. For logging: an error or rejection becomes a
    * process warning.
@@ -110,14 +109,13 @@ export class StreamingEngine {
   #lastError: RunFailure | undefined;
 
   constructor(requestId: string, options: StreamingEngineOptions = {}) {
-    const { send, maxSendBacklogBytes = 1024 * 1024, keep = 1000, debug = false, now = Date.now } = options;
-    const { timestamps = "milliseconds" } = options;
+    const { send, debug = false, now = Date.now, timestamps = "milliseconds" } = options;
     assertOneOf("timestamps", UNITS, timestamps);
     this.requestId = requestId;
     this.startTime = now();
     this.#options = options;
     this.#encoder = engine.createEncoder({ debug, timestamps });
-    this.#queue = new SendQueue({ send, maxBytes: maxSendBacklogBytes, keep, now });
+    this.#queue = new SendQueue(send, now);
   }
 
   /** Sequence number of the next frame. */
@@ -135,7 +133,7 @@ export class StreamingEngine {
     return this.#run?.signal;
   }
 
-  /** The most recent frames and whether they were sent, for debugging. */
+  /** The most recent 1,000 frames and whether they were sent, for debugging. */
   get frames(): readonly SentFrame[] {
     return this.#queue.frames;
   }

@@ -46,8 +46,6 @@ export interface GraphHost {
 
 /** Options of `invokeGraph`. */
 export interface InvokeOptions {
-  /** Run ID that nodes see. Default: "run". */
-  readonly runId?: string;
   /** Stops the graph at once. */
   readonly signal?: AbortSignal;
   /** Called for every event. Without it, no events are created. */
@@ -61,7 +59,7 @@ const NOT_STORED: PushResult = { lastId: 0, ts: 0, durable: Promise.resolve(0) }
 
 /** Creates a host without a session. Events go to `onEvent` and are not stored. */
 export function createStandaloneHost(options: InvokeOptions): GraphHost {
-  const { runId = "run", signal = NEVER, onEvent, onInterrupt } = options;
+  const { signal = NEVER, onEvent, onInterrupt } = options;
   let nodeRuns = 0;
   const notify = onEvent ?? (() => undefined);
   const nodeHost: ConstructorParameters<typeof NodeRun>[0] = {
@@ -79,7 +77,7 @@ export function createStandaloneHost(options: InvokeOptions): GraphHost {
     describe: (error) => describeError(error),
   };
   return {
-    runId,
+    runId: "run",
     sessionId: undefined,
     signal,
     isBehind: false,

@@ -100,15 +100,11 @@ export class GraphRun implements Stoppable {
   begin(input: unknown, around?: LiveState): void {
     this.#state.begin(input, around);
     this.#next = this.#listTasks([this.#graph.start]);
-    this.#writeStart();
-  }
-
-  /** Starts from the state and the next tasks of another run's checkpoint. */
-  beginFrom(state: Json, next: readonly NextTask[]): void {
-    this.#state.restore(state);
-    this.#next = next;
-    this.#assertNodes();
-    this.#writeStart();
+    const { host } = this.#env;
+    if (host.isSilent === true) return;
+    const state = this.#state.copy();
+    const checkpoint = createCheckpoint(this.#address, host.now(), 0, state, this.#next, false);
+    host.postUnit(this.#graph.values ? [createValues(this.#address.ns, state, false), checkpoint] : [checkpoint]);
   }
 
   /** Restores the state from the log and writes nothing. Throws `graph_changed` if the state does not fit the graph. */
@@ -119,24 +115,12 @@ export class GraphRun implements Stoppable {
     this.#step = Number(checkpoint.step);
     if (!Number.isSafeInteger(this.#step)) throw graphChanged(`step "${checkpoint.step}" is not an integer`);
     this.#next = checkpoint.next;
-    this.#assertNodes();
+    for (const { id } of this.#next) if (!this.#graph.nodes.has(id)) throw graphChanged(`there is no node "${id}"`);
     for (const { task, id, patch } of pending) {
       if (this.#next[task]?.id !== id) throw graphChanged(`task ${task} was a task of node "${id}"`);
       this.#state.addStored(task, patch);
       this.#finished.add(task);
     }
-  }
-
-  #assertNodes(): void {
-    for (const { id } of this.#next) if (!this.#graph.nodes.has(id)) throw graphChanged(`there is no node "${id}"`);
-  }
-
-  #writeStart(): void {
-    const { host } = this.#env;
-    if (host.isSilent === true) return;
-    const state = this.#state.copy();
-    const checkpoint = createCheckpoint(this.#address, host.now(), 0, state, this.#next, false);
-    host.postUnit(this.#graph.values ? [createValues(this.#address.ns, state, false), checkpoint] : [checkpoint]);
   }
 
   /**

@@ -30,11 +30,4 @@ export {
   type WritesOf,
 } from "./graph.ts";
 export type { InvokeOptions } from "./graph-host.ts";
-export {
-  invokeGraph,
-  resumeGraph,
-  type ResumeOptions,
-  runGraph,
-  type RunGraphOptions,
-  type Snapshot,
-} from "./run-graph.ts";
+export { invokeGraph, resumeGraph, type ResumeOptions, runGraph, type RunGraphOptions } from "./run-graph.ts";

@@ -6,10 +6,9 @@
 import type { DeadRun } from "../engine/index.ts";
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/log.ts";
-import { type Json, LoomError, StateFold } from "../protocol/index.ts";
+import { LoomError, StateFold } from "../protocol/index.ts";
 import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "./graph.ts";
-import type { NextTask } from "./graph-events.ts";
 import { createStandaloneHost, type GraphHost, type InvokeOptions } from "./graph-host.ts";
 import { type GraphEnvironment, GraphRun, NO_CALLS, Pacer } from "./graph-run.ts";
 import { type PartResults, readPartResult } from "./parts.ts";
@@ -23,16 +22,6 @@ export interface RunGraphOptions<C extends Channels> {
   readonly run: GraphHost;
   /** Writes to the initial state. Default: none. */
   readonly input?: WritesOf<C>;
-  /** Start from a checkpoint of another run instead of `input`. */
-  readonly from?: Snapshot;
-  /** Stops the graph; running nodes get the grace period. The signal of the run itself stops it at once. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A full state and the tasks that come next. */
-export interface Snapshot {
-  readonly state: Json;
-  readonly next: readonly NextTask[];
 }
 
 /**
@@ -47,16 +36,15 @@ export interface Snapshot {
  */
 export async function runGraph<C extends Channels>(
   graph: Graph<C>,
-  { run, input, from, signal }: RunGraphOptions<C>,
+  { run, input }: RunGraphOptions<C>,
 ): Promise<StateOf<C>> {
   run.signal.throwIfAborted();
   if (run.work?.checkpoint !== undefined)
     throw new LoomError("graph_invalid", `Run "${run.runId}" already has a graph; start another run`);
   if (run.isBehind) await run.ready();
   const root = createRoot(graph, run);
-  if (from === undefined) root.begin(input);
-  else root.beginFrom(from.state, from.next);
-  return (await runRoot(root, run, graph.graceMs, signal)) as StateOf<C>;
+  root.begin(input);
+  return (await runRoot(root, run)) as StateOf<C>;
 }
 
 /**
@@ -75,8 +63,6 @@ export async function invokeGraph<C extends Channels>(
 export interface ResumeOptions {
   /** The log that has the run. */
   readonly log: Log;
-  /** Stops the graph; running nodes get the grace period. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -94,7 +80,7 @@ export interface ResumeOptions {
 export async function resumeGraph<C extends Channels>(
   graph: Graph<C>,
   { run }: Pick<DeadRun, "run">,
-  { log, signal }: ResumeOptions,
+  { log }: ResumeOptions,
 ): Promise<StateOf<C>> {
   // The records that recovery wrote must be read too.
   await run.settled();
@@ -103,7 +89,7 @@ export async function resumeGraph<C extends Channels>(
   if (stored === undefined) throw new LoomError("unknown_checkpoint", `Run "${run.runId}" has no checkpoint`);
   const root = createRoot(graph, run, { ...found, findStored: (ns) => states.find(ns) });
   root.restore(stored);
-  return (await runRoot(root, run, graph.graceMs, signal)) as StateOf<C>;
+  return (await runRoot(root, run)) as StateOf<C>;
 }
 
 /** Reads the states of a run's graph, and what ended after the root's last checkpoint: tool calls, and parts by path. */
@@ -142,22 +128,13 @@ function createRoot<C extends Channels>(
   return new GraphRun(graph as unknown as Graph, environment, "");
 }
 
-/** Runs the root to its end, and stops it when a signal aborts. */
-async function runRoot(
-  root: GraphRun,
-  host: GraphHost,
-  graceMs: number,
-  signal: AbortSignal | undefined,
-): Promise<unknown> {
-  const leave = (): void => root.abort(host.signal.reason, 0);
-  const stop = (): void => root.abort(signal?.reason, graceMs);
-  host.signal.addEventListener("abort", leave, { once: true });
-  signal?.addEventListener("abort", stop, { once: true });
+/** Runs the root to its end, and stops it when nothing more can be written. */
+async function runRoot(root: GraphRun, { signal }: GraphHost): Promise<unknown> {
+  const leave = (): void => root.abort(signal.reason, 0);
+  signal.addEventListener("abort", leave, { once: true });
   try {
-    signal?.throwIfAborted();
     return await root.run();
   } finally {
-    host.signal.removeEventListener("abort", leave);
-    signal?.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", leave);
   }
 }

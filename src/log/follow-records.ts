@@ -147,6 +147,7 @@ function sessionRecreated(sessionId: string): LoomError {
 
 /** Returns the page, or its first records if it has more than `limit`. */
 function cut(page: Page, limit: number): Page {
-  const { sessionId, after } = page;
-  return page.length <= limit ? page : new Page(sessionId, after, after + limit, page.texts.slice(0, limit));
+  const { sessionId, after, incarnation } = page;
+  if (page.length <= limit) return page;
+  return new Page(sessionId, after, after + limit, page.texts.slice(0, limit), incarnation);
 }

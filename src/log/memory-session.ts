@@ -30,6 +30,7 @@ type SessionProperties = Omit<SessionInfo, "epoch" | "holder">;
 
 export interface MemorySession {
   readonly key: number;
+  /** What the log reports about it. */
   readonly info: { -readonly [K in keyof SessionProperties]: SessionProperties[K] };
   epoch: number;
   holder: string | null;

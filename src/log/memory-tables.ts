@@ -216,8 +216,8 @@ export class MemoryTables implements LogTables {
   /** Removes the oldest snapshots beyond the limits. */
   saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): void {
     const session = this.#store.sessions.get(sessionId);
-    if (session === undefined) return;
     const { key, eventId } = snapshot;
+    if (session === undefined || eventId < session.info.firstId) return;
     const others = session.snapshots.filter((other) => other.key !== key || other.eventId !== eventId);
     session.snapshots = [...others, snapshot].slice(-MAX_SNAPSHOTS);
     let bytes = session.snapshots.reduce((sum, { state }) => sum + state.length, 0);

@@ -43,8 +43,9 @@ export async function openLog(store: string, options: StoreOptions = {}): Promis
  * Throws `store_corrupt`, `store_newer`, `store_read_only`, `store_busy`, `store_full` or `store_failed`.
  */
 export async function openSqliteLog(path: string, options?: SqliteLogOptions): Promise<SqliteLog> {
-  // Before the import, because the working directory may change meanwhile. An empty path stays invalid.
-  const absolutePath = path === "" ? path : resolve(path);
+  if (path === "") throw new LoomError("store_failed", "The path of a store must not be empty");
+  // Before the import, because the working directory may change meanwhile.
+  const absolutePath = resolve(path);
   const store = await import("./sqlite/sqlite-log.ts");
   return store.openSqliteLog(absolutePath, options);
 }

@@ -17,6 +17,7 @@ import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, Mode
 import { classifyFault, type ModelFault } from "./model-fault.ts";
 import { recordRefusal } from "./refused-features.ts";
 import { findRefusedReasoning, leaveOutRefused } from "./request-reasoning.ts";
+import { pauseFor } from "./part-stream.ts";
 import type { StreamPart } from "./stream-part.ts";
 import { splitPart, ThinkTags } from "./think-tags.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
@@ -70,7 +71,7 @@ export async function callModel(
       }
       const pause = answer.hasNotified ? undefined : computeRetryDelay(fault, attempt, settings);
       if (pause === undefined) throw withAttempts(fault.error, attempt);
-      await sleep(pause, signal);
+      await pauseFor(limitTimer(pause), signal);
     }
   }
 }
@@ -168,20 +169,6 @@ function withAttempts(error: LoomError, attempt: number): LoomError {
   if (attempt === 0) return error;
   const details = { ...error.details, attempts: attempt + 1 };
   return new LoomError(error.code, error.message, details, { cause: error.cause });
-}
-
-async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(createCancelled(signal?.reason));
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, limitTimer(ms));
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
 }
 
 /** Version 1 streams different parts. Versions after 4 are accepted and may work. */

@@ -1,6 +1,5 @@
 /** Converts a request to the call options of AI SDK providers. The versions differ only in how files are passed. */
 import { describeFile } from "./describe-file.ts";
-import { createCacheMarks } from "./mark-cache.ts";
 import type { LanguageModel, ModelMessage, ModelRequest, ModelTool, UserPart } from "./model.ts";
 import { translateReasoning } from "./request-reasoning.ts";
 
@@ -41,4 +40,30 @@ function describeTool({ name, description, inputSchema }: ModelTool): object {
 
 function describeChoice(choice: ModelRequest["toolChoice"] = "auto"): object {
   return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.toolName };
+}
+
+const MARK = { anthropic: { cacheControl: { type: "ephemeral" } } };
+
+/** Adds the mark to a message or tool. */
+type MarkCached = <Item extends object>(item: Item) => Item;
+
+const unchanged: MarkCached = (item) => item;
+
+/**
+ * Marks the parts of a prompt that stay the same in the next call, so that the provider can cache them: the tools, the
+ * system prompt, and the messages before the newest one. Only Anthropic needs marks; other providers cache by themselves.
+ * Items are marked by index: those that end a stable prefix.
+ */
+function createCacheMarks(
+  model: LanguageModel,
+  { messages, tools = [], settings }: ModelRequest,
+): { readonly message: (index: number) => MarkCached; readonly tool: (index: number) => MarkCached } {
+  if (settings?.caching !== true || !/^anthropic(?:\.|$)/.test(model.provider))
+    return { message: () => unchanged, tool: () => unchanged };
+  const mark: MarkCached = (item) => ({ ...item, providerOptions: MARK });
+  const marked = new Set([messages.findLastIndex(({ role }) => role === "system"), messages.length - 2]);
+  return {
+    message: (index) => (marked.has(index) ? mark : unchanged),
+    tool: (index) => (index === tools.length - 1 ? mark : unchanged),
+  };
 }

@@ -4,7 +4,35 @@ import type { StreamPart } from "./stream-part.ts";
 
 export type SpecificationVersion = "v2" | "v3" | "v4";
 
-export function* createBlockParts(
+/** A complete answer of a model in this process. */
+export interface WrittenAnswer {
+  readonly modelId: string;
+  readonly version: SpecificationVersion;
+  readonly reasoning: string;
+  readonly text: string;
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly input: string }[];
+  /** Default: `tool_calls` if there are calls, otherwise `stop`. */
+  readonly finishReason?: FinishReason | undefined;
+  /** What the prompt is counted as; with `usage` for what is known better. */
+  readonly prompt: string;
+  readonly usage?: Partial<ModelUsage> | undefined;
+  /** Splits texts into deltas, and arguments. */
+  readonly split: (text: string, isInput: boolean) => Iterable<string>;
+}
+
+/** Creates the parts that a provider streams for an answer, after `stream-start`. */
+export function* createAnswerParts(answer: WrittenAnswer): Generator<StreamPart, void, undefined> {
+  const { modelId, version, reasoning, text, calls, prompt, split, usage, finishReason } = answer;
+  yield { type: "response-metadata", modelId };
+  if (reasoning !== "") yield* createBlockParts("reasoning", "reasoning", split(reasoning, false));
+  if (text !== "") yield* createBlockParts("text", "text", split(text, false));
+  for (const { id, name, input } of calls) yield* createCallParts(id, name, split(input, true));
+  const counted = countUsage(prompt, [reasoning, text, ...calls.map(({ input }) => input)].join(""));
+  const reason = finishReason ?? (calls.length > 0 ? "tool_calls" : "stop");
+  yield createFinishPart(reason, { ...counted, ...usage }, version);
+}
+
+function* createBlockParts(
   type: "text" | "reasoning",
   id: string,
   deltas: Iterable<string>,
@@ -14,7 +42,7 @@ export function* createBlockParts(
   yield { type: `${type}-end`, id };
 }
 
-export function* createCallParts(
+function* createCallParts(
   id: string,
   toolName: string,
   deltas: Iterable<string>,
@@ -30,7 +58,7 @@ export function* createCallParts(
 }
 
 /** The versions of the specification differ in the format. */
-export function createFinishPart(reason: FinishReason, usage: ModelUsage, version: SpecificationVersion): StreamPart {
+function createFinishPart(reason: FinishReason, usage: ModelUsage, version: SpecificationVersion): StreamPart {
   const unified = reason.replaceAll("_", "-");
   const { promptTokens, completionTokens, totalTokens } = usage;
   return version === "v2"
@@ -66,7 +94,7 @@ function estimateTokens(text: string): number {
   return han + Math.ceil((text.length - han) / 4);
 }
 
-export function countUsage(prompt: string, answer: string): ModelUsage {
+function countUsage(prompt: string, answer: string): ModelUsage {
   const promptTokens = estimateTokens(prompt);
   const completionTokens = estimateTokens(answer);
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };

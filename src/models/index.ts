@@ -17,7 +17,6 @@ export type {
   ModelSettings,
   ModelTool,
   ModelToolCall,
-  ModelTraits,
   ModelUsage,
   ProviderOptions,
   ReasoningPart,

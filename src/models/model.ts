@@ -128,23 +128,6 @@ export interface LanguageModel {
   // The versions differ only in fields this package does not use; `stream-part.ts` reads the parts defensively.
   // oxlint-disable-next-line typescript/no-explicit-any
   doStream(options: any): PromiseLike<{ readonly stream: ReadableStream }>;
-  /** How the model differs from a language model. Models of AI SDK providers do not declare it. */
-  readonly traits?: ModelTraits;
-}
-
-/** How a model that works by rules differs from a language model. A wrapper must pass on the traits of its model. */
-export interface ModelTraits {
-  /** Only the last user message is answered, so consecutive user messages stay separate. Default: they are joined. */
-  readonly readsLastMessageOnly?: boolean;
-  /** Files of every type are sent as files. Default: text files are sent as text, and unknown types are omitted. */
-  readonly acceptsAllFiles?: boolean;
-  /** False if the model cannot write summaries. Long conversations are then shortened by rule. Default: true. */
-  readonly canSummarize?: boolean;
-  /**
-   * False if the model does not follow `responseFormat`. Agents then ask for values in the text. Default: true; a
-   * provider that rejects the format is asked without it.
-   */
-  readonly structuredOutput?: boolean;
 }
 
 /**

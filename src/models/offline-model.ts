@@ -1,15 +1,16 @@
 /**
- * A rule-based model that needs no key and no network. It reads the same prompts as other models, calls tools and
- * streams word by word. The same prompt and seed always give the same answer.
+ * A demo that needs no key and no network: it answers by a table of rules (`demo/rules.ts`) and says what it is. It calls
+ * tools and streams word by word. The same prompt and seed always give the same answer.
  */
 import { isJsonObject, type JsonObject } from "../protocol/index.ts";
-import type { LanguageModel, ModelMessage, ModelTool, ModelTraits } from "./model.ts";
-import { answerPrompt, type OfflineAnswer } from "./offline/answer-prompt.ts";
-import { fillSchema } from "./offline/fill-schema.ts";
-import { KNOWN_TOOLS } from "./offline/find-tasks.ts";
-import { answerThought } from "./offline/thoughts/answer-thought.ts";
+import { answerMessage, type DemoAnswer } from "./demo/answer-message.ts";
+import { answerThought } from "./demo/answer-thought.ts";
+import { LABEL, SUMMARY } from "./demo/demo-texts.ts";
+import { fillSchema } from "./demo/fill-schema.ts";
+import { type DemoConversation, readConversation } from "./demo/read-conversation.ts";
+import type { LanguageModel, ModelMessage, ModelTool } from "./model.ts";
 import { createPartStream, type PartSource, pauseFor } from "./part-stream.ts";
-import { countUsage, splitText, createBlockParts, createCallParts, createFinishPart } from "./create-parts.ts";
+import { createAnswerParts, splitText } from "./create-parts.ts";
 import type { StreamPart } from "./stream-part.ts";
 
 /** Options of `OfflineModel`. */
@@ -24,7 +25,7 @@ interface OfflineRequest {
   readonly prompt: readonly ModelMessage[];
   readonly tools?: readonly JsonObject[];
   readonly toolChoice?: { readonly type: string; readonly toolName?: string };
-  readonly responseFormat?: { readonly type: string; readonly schema?: JsonObject };
+  readonly responseFormat?: { readonly type: string; readonly name?: string; readonly schema?: JsonObject };
   readonly seed?: number;
   readonly abortSignal?: AbortSignal;
 }
@@ -34,8 +35,8 @@ const INPUT_CHARACTERS = 6;
 const SEARCH_DELAY_FACTOR = 0.4;
 
 /**
- * A rule-based model that works without a key: arithmetic, dates, to-do lists, tables, charts, files and searches, in
- * English and Chinese.
+ * A demo instead of a language model, in English and Chinese: arithmetic, dates, to-do lists, tables, charts, files and
+ * the Game of 24, by fixed rules. To everything else it says that it is a demo.
  *
  * ```ts
  * const helper = agent({ model: new OfflineModel({ delayMs: 20 }), tools: createBuiltinTools() });
@@ -45,12 +46,6 @@ export class OfflineModel implements LanguageModel {
   readonly specificationVersion = "v4";
   readonly provider = "offline";
   readonly modelId = "offline";
-  readonly traits: ModelTraits = {
-    readsLastMessageOnly: true,
-    acceptsAllFiles: true,
-    canSummarize: false,
-    structuredOutput: false,
-  };
   readonly #delayMs: number;
   readonly #seed: number;
 
@@ -63,41 +58,64 @@ export class OfflineModel implements LanguageModel {
     request.abortSignal?.throwIfAborted();
     const answer = chooseAnswer(request, request.seed ?? this.#seed);
     const parts = streamAnswer(request, answer);
-    const delayMs = answer.isSearchStep === true ? this.#delayMs * SEARCH_DELAY_FACTOR : this.#delayMs;
+    const delayMs = answer.isStep === true ? this.#delayMs * SEARCH_DELAY_FACTOR : this.#delayMs;
     const source = delayMs > 0 ? slowDown(parts, delayMs, request.abortSignal) : parts;
     return { stream: createPartStream(source, request.abortSignal) };
   }
 }
 
-function chooseAnswer({ prompt, tools = [], toolChoice }: OfflineRequest, seed: number): OfflineAnswer {
+function chooseAnswer(request: OfflineRequest, seed: number): DemoAnswer {
+  const { prompt, tools = [], toolChoice, responseFormat } = request;
+  const fixed = answerFixed(prompt);
+  if (fixed !== undefined) return fixed;
   const offered = toolChoice?.type === "none" ? [] : tools.filter((tool) => isTool(tool));
-  return (
-    answerForced(prompt, offered, toolChoice) ?? answerThought(prompt, offered, seed) ?? answerPrompt(prompt, offered)
-  );
+  const isForced = toolChoice?.type === "tool" || toolChoice?.type === "required";
+  const conversation = readConversation(isForced ? omitRepeated(prompt) : prompt);
+  const thought = answerThought(conversation, offered, responseFormat?.name, seed);
+  if (thought !== undefined) return thought.isReply === true ? addLabel(thought, conversation) : thought;
+  if (isForced) return answerForced(conversation, offered, toolChoice.toolName);
+  const answer = addLabel(answerMessage(conversation, offered), conversation);
+  const { type, schema } = responseFormat ?? {};
+  if (type !== "json" || answer.text === "") return answer;
+  const value = schema === undefined ? { answer: answer.text } : fillSchema(schema, answer.text);
+  return { ...answer, text: JSON.stringify(value) };
 }
 
-function* streamAnswer({ prompt, responseFormat }: OfflineRequest, answer: OfflineAnswer): PartSource {
-  const { reasoning, text: plain, calls, error } = answer;
-  const text = responseFormat?.type === "json" && plain !== "" ? writeJson(plain, responseFormat.schema) : plain;
-  const inputs = calls.map(({ input }) => JSON.stringify(input));
+/**
+ * Titles and summaries are not written: an empty title keeps the one that the session has, and the summary says what is
+ * missing.
+ */
+function answerFixed(prompt: readonly ModelMessage[]): DemoAnswer | undefined {
+  const [first] = prompt;
+  const system = first?.role === "system" ? first.content : "";
+  if (system.startsWith("Write a title for the conversation")) return { text: "" };
+  return system.startsWith("You condense conversations") ? { text: SUMMARY } : undefined;
+}
+
+/** Adds the label to the first answer of a conversation. */
+function addLabel(answer: DemoAnswer, { language, hasLabel }: DemoConversation): DemoAnswer {
+  return hasLabel || answer.text === "" ? answer : { ...answer, text: LABEL[language] + answer.text };
+}
+
+function* streamAnswer({ prompt }: OfflineRequest, answer: DemoAnswer): PartSource {
+  const { reasoning = "", text, calls = [], error } = answer;
   yield { type: "stream-start" };
-  yield { type: "response-metadata", modelId: "offline" };
-  if (reasoning !== "") yield* createBlockParts("reasoning", "0", cutWords(reasoning));
-  if (text !== "") yield* createBlockParts("text", "1", cutWords(text));
-  // Ids depend on the position in the conversation, so that the same prompt gives the same answer.
-  for (const [index, { name }] of calls.entries()) {
-    yield* createCallParts(
-      `call_${prompt.length}_${index + 1}`,
+  const parts = createAnswerParts({
+    modelId: "offline",
+    version: "v4",
+    reasoning,
+    text,
+    // Ids depend on the position in the conversation, so that the same prompt gives the same answer.
+    calls: calls.map(({ name, input }, index) => ({
+      id: `call_${prompt.length}_${index + 1}`,
       name,
-      splitText(inputs[index] ?? "", INPUT_CHARACTERS),
-    );
-  }
-  if (error !== undefined) {
-    yield { type: "error", error: new Error(error) };
-    return;
-  }
-  const usage = countUsage(JSON.stringify(prompt, omitBytes), [reasoning, text, ...inputs].join(""));
-  yield createFinishPart(calls.length > 0 ? "tool_calls" : "stop", usage, "v4");
+      input: JSON.stringify(input),
+    })),
+    prompt: JSON.stringify(prompt, omitBytes),
+    split: (piece, isInput) => (isInput ? splitText(piece, INPUT_CHARACTERS) : cutWords(piece)),
+  });
+  for (const part of parts)
+    yield part.type === "finish" && error !== undefined ? { type: "error", error: new Error(error) } : part;
 }
 
 /** File bytes do not count as tokens. */
@@ -105,34 +123,26 @@ function omitBytes(key: string, value: unknown): unknown {
   return key === "data" && typeof value === "object" ? undefined : value;
 }
 
-/**
- * Answers a request that must call a tool, as for structured output: with the call the message asks for, or else with
- * arguments filled from the text answer. A tool the offline model knows is never called with invented arguments.
- */
-function answerForced(
-  prompt: readonly ModelMessage[],
-  offered: readonly ModelTool[],
-  choice: OfflineRequest["toolChoice"],
-): OfflineAnswer | undefined {
-  if (choice?.type !== "tool" && choice?.type !== "required") return undefined;
-  const forced = offered.find(({ name }) =>
-    choice.type === "tool" ? name === choice.toolName : !KNOWN_TOOLS.has(name),
-  );
-  // User messages after an answer or a result only repeat the required format; the question comes before them.
-  const last = prompt.findLastIndex(({ role }) => role !== "user");
-  const asked =
-    prompt[last]?.role === "assistant" || prompt[last]?.role === "tool" ? prompt.slice(0, last + 1) : prompt;
-  const wanted = answerPrompt(asked, offered);
-  const calls = wanted.calls.filter(({ name }) => choice.type === "required" || name === choice.toolName);
-  if (calls.length > 0) return { ...wanted, calls };
-  if (forced === undefined || KNOWN_TOOLS.has(forced.name)) return undefined;
-  const text = wanted.text === "" ? answerPrompt(asked, []).text : wanted.text;
-  const input = fillSchema(forced.inputSchema, text);
-  return { reasoning: "", text: "", calls: isJsonObject(input) ? [{ name: forced.name, input }] : [] };
+/** User messages after an answer or a result only repeat the required format; the question comes before them. */
+function omitRepeated(prompt: readonly ModelMessage[]): readonly ModelMessage[] {
+  const last = prompt.findLastIndex(({ role }) => role === "assistant" || role === "tool");
+  return last < 0 ? prompt : prompt.slice(0, last + 1);
 }
 
-function writeJson(text: string, schema: JsonObject | undefined): string {
-  return JSON.stringify(schema === undefined ? { answer: text } : fillSchema(schema, text));
+/**
+ * Answers a request that must call a tool, as for structured output: with the call that the message asks for, or else
+ * with arguments filled from the text of the answer.
+ */
+function answerForced(
+  conversation: DemoConversation,
+  offered: readonly ModelTool[],
+  toolName: string | undefined,
+): DemoAnswer {
+  const allowed = offered.filter(({ name }) => toolName === undefined || name === toolName);
+  const answer = answerMessage(conversation, allowed);
+  const [forced] = allowed;
+  if ((answer.calls ?? []).length > 0 || forced === undefined) return answer;
+  return { text: "", calls: [{ name: forced.name, input: fillSchema(forced.inputSchema, answer.text) }] };
 }
 
 function isTool(tool: JsonObject): tool is JsonObject & ModelTool {

@@ -3,6 +3,7 @@
  * packages are optional and loaded on first use. A provider that is not listed is treated as an OpenAI-compatible
  * server.
  */
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { loadPackage } from "../protocol/load-package.ts";
 import type { LanguageModel } from "./model.ts";
 
@@ -59,7 +60,8 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
           "to use this model",
           () => import("@ai-sdk/openai"),
         );
-        return createOpenAI(omitUndefined(connection))(model);
+        // For options that are present but undefined, the packages fall back to the environment.
+        return createOpenAI(dropUndefined(connection))(model);
       },
     },
   ],
@@ -80,7 +82,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
         );
         // Other programs use the same variable without the version and append it themselves.
         const url = URL.parse(baseURL)?.pathname === "/" ? new URL("v1", baseURL).href : baseURL;
-        return createAnthropic({ ...omitUndefined(connection), baseURL: url })(model);
+        return createAnthropic({ ...dropUndefined(connection), baseURL: url })(model);
       },
     },
   ],
@@ -137,7 +139,7 @@ async function openCompatible(
     // Without it the package leaves out the schema. Agents repeat a rejected request without the format.
     supportsStructuredOutputs: true,
     transformRequestBody: nameTokenLimit,
-    ...omitUndefined({ apiKey, headers }),
+    ...dropUndefined({ apiKey, headers }),
   })(model);
 }
 
@@ -146,10 +148,4 @@ function nameTokenLimit({ max_tokens, ...body }: Record<string, unknown>): Recor
   if (max_tokens === undefined) return body;
   const isReasoning = /^(?:o\d|gpt-[5-9])/.test(String(body["model"]));
   return { ...body, [isReasoning ? "max_completion_tokens" : "max_tokens"]: max_tokens };
-}
-
-/** For options that are present but undefined, the packages fall back to the environment. */
-function omitUndefined<T extends object>(settings: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const kept = Object.entries(settings).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(kept) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

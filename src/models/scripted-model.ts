@@ -1,23 +1,8 @@
 /** A model for tests. It streams scripted answers, fails where the script says so, and records its requests. */
 import { type JsonObject, LoomError } from "../protocol/index.ts";
-import type {
-  FinishReason,
-  LanguageModel,
-  ModelMessage,
-  ModelSettings,
-  ModelTool,
-  ModelUsage,
-  ModelTraits,
-} from "./model.ts";
+import type { FinishReason, LanguageModel, ModelMessage, ModelSettings, ModelTool, ModelUsage } from "./model.ts";
 import { createPartStream, type PartSource, waitForAbort } from "./part-stream.ts";
-import {
-  countUsage,
-  splitText,
-  createBlockParts,
-  createCallParts,
-  createFinishPart,
-  type SpecificationVersion,
-} from "./create-parts.ts";
+import { createAnswerParts, splitText, type SpecificationVersion } from "./create-parts.ts";
 import type { StreamPart } from "./stream-part.ts";
 
 /** A tool call in a scripted answer. */
@@ -85,8 +70,6 @@ export interface ScriptedModelOptions {
   readonly chunk?: number;
   /** How many requests are kept; the oldest are dropped. Default: 1,000. */
   readonly maxRequests?: number;
-  /** Default: no structured output, so that the script answers in text. */
-  readonly traits?: ModelTraits;
 }
 
 const CHUNK = 4;
@@ -104,7 +87,6 @@ export class ScriptedModel implements LanguageModel {
   readonly specificationVersion: SpecificationVersion;
   readonly provider: string;
   readonly modelId: string;
-  readonly traits: ModelTraits;
   /** The requests so far, in order. */
   readonly requests: ScriptedRequest[] = [];
   readonly #script: Script;
@@ -117,7 +99,6 @@ export class ScriptedModel implements LanguageModel {
     this.specificationVersion = options.specificationVersion ?? "v4";
     this.provider = options.provider ?? "scripted";
     this.modelId = options.modelId ?? "scripted";
-    this.traits = options.traits ?? { structuredOutput: false };
     this.#chunk = options.chunk ?? CHUNK;
     this.#maxRequests = options.maxRequests ?? MAX_REQUESTS;
   }
@@ -149,23 +130,24 @@ export class ScriptedModel implements LanguageModel {
   }
 
   *#play(turn: ScriptedTurn, { prompt }: ScriptedRequest, number: number): PartSource {
-    const { reasoning = "", text = "", calls = [], chunk = this.#chunk } = turn;
+    const { reasoning = "", text = "", calls = [], chunk = this.#chunk, finishReason, usage } = turn;
     yield { type: "stream-start" };
     if (turn.until !== undefined) yield turn.until;
-    yield { type: "response-metadata", modelId: this.modelId };
-    if (reasoning !== "") yield* createBlockParts("reasoning", "reasoning", splitText(reasoning, chunk));
-    if (text !== "") yield* createBlockParts("text", "text", splitText(text, chunk));
-    const inputs = calls.map(({ input = {} }) => (typeof input === "string" ? input : JSON.stringify(input)));
-    for (const [index, { name, id }] of calls.entries()) {
-      const callId = id ?? `call_${number}_${index + 1}`;
-      yield* createCallParts(callId, name, splitText(inputs[index] ?? "", chunk));
-    }
-    const usage = { ...countUsage(JSON.stringify(prompt), [reasoning, text, ...inputs].join("")), ...turn.usage };
-    yield createFinishPart(
-      turn.finishReason ?? (calls.length > 0 ? "tool_calls" : "stop"),
+    yield* createAnswerParts({
+      modelId: this.modelId,
+      version: this.specificationVersion,
+      reasoning,
+      text,
+      calls: calls.map(({ name, input = {}, id }, index) => ({
+        id: id ?? `call_${number}_${index + 1}`,
+        name,
+        input: typeof input === "string" ? input : JSON.stringify(input),
+      })),
+      finishReason,
+      prompt: JSON.stringify(prompt),
       usage,
-      this.specificationVersion,
-    );
+      split: (piece) => splitText(piece, chunk),
+    });
   }
 }
 

@@ -5,6 +5,7 @@
  *
  * Invariant: a setting that is unknown, wrong, or above its cap is refused with its name; it is never cut or ignored.
  */
+import { findNearest } from "./find-nearest.ts";
 import { dropMissing, dropUndefined } from "./drop-undefined.ts";
 import { ADAPTIVE } from "./agent-kinds.ts";
 import { isJsonObject } from "./json.ts";
@@ -191,10 +192,13 @@ export function checkStrategySettings(agent: StrategyAgent, settings: object, pa
   const rules = Object.fromEntries(
     names.map((name) => [name, ruleOfSetting(findSettingUse(agent, name) as SettingUse)] as const),
   );
-  const explain = (name: string): string | undefined =>
-    Object.hasOwn(STRATEGY_SETTINGS, name)
-      ? `\`${path}.${name}\` is not a setting of the agent ${agent}; its settings are ${names.join(", ")}`
-      : undefined;
+  const explain = (name: string): string | undefined => {
+    const setting = `\`${path}.${name.slice(0, 60)}\``;
+    if (Object.hasOwn(STRATEGY_SETTINGS, name))
+      return `${setting} is not a setting of the agent ${agent}; its settings are ${names.join(", ")}`;
+    if (findNearest(name, names) !== undefined) return undefined;
+    return `Unknown setting ${setting}; the settings of the agent ${agent} are ${names.join(", ")}`;
+  };
   readOptions(rules, settings, { ...AS_SETTINGS, path, explain });
 }
 

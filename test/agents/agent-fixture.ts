@@ -6,10 +6,11 @@ import type { Run, Session, SessionOptions } from "../../src/engine/index.ts";
 import { createLog, expectValid } from "../contracts/sender.ts";
 import type { Log } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
-import { ScriptedModel } from "../../src/models/testing.ts";
+import type { ScriptedModel } from "../../src/models/testing.ts";
 import type { AnyEvent, EventOf, EventType, StampedRecord } from "../../src/protocol/index.ts";
 import { isAnswerChannel } from "../../src/protocol/record.ts";
 import { createTools } from "./counted-tools.ts";
+import { createTextModel } from "./text-model.ts";
 import { isInterrupted } from "../../src/engine/interrupted-nodes.ts";
 
 export const SESSION = "chat-7";
@@ -33,7 +34,7 @@ export async function createAgentFixture(
   options: Partial<AgentOptions> & { readonly log?: Log; readonly session?: SessionOptions } = {},
 ): Promise<AgentFixture> {
   const { log = await createLog(), session: sessionOptions = {}, ...agentOptions } = options;
-  const model = new ScriptedModel(script);
+  const model = createTextModel(script);
   const { tools, ran } = createTools();
   const actor = agent({ model, tools, ...agentOptions });
   const session = await actor.openSession(log, SESSION, sessionOptions);

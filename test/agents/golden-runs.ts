@@ -2,13 +2,13 @@
 import { type Agent, agent, type AgentOptions } from "../../src/agents/index.ts";
 import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
-import { ScriptedModel } from "../../src/models/testing.ts";
 import type { ClientCallReply, RunRequest } from "../../src/engine/index.ts";
 import type { ClientTool, EventOf } from "../../src/protocol/index.ts";
 import type { VectorInput } from "../vectors.ts";
 import { readRecords } from "../contracts/sender.ts";
 import { createTools } from "./counted-tools.ts";
 import { cutLog } from "./cut-log.ts";
+import { createTextModel } from "./text-model.ts";
 import { playMeals, playMove, playTrip } from "./thought-scripts.ts";
 
 interface GoldenRun {
@@ -172,7 +172,7 @@ export async function playGoldenRun({
   const log = new MemoryLog({ now: () => NOW });
   const { tools } = createTools();
   const actor = agent({
-    model: new ScriptedModel(turns),
+    model: createTextModel(turns),
     tools,
     systemInstructions: "Be brief.",
     ...options,

@@ -89,10 +89,11 @@ describe.each(LIBRARIES)("%s", (_name, schema) => {
   });
 
   it("gives structured output, complete and in parts, and asks again after a reply that does not match", async () => {
-    const model = new ScriptedModel(
-      [{ text: '{"city":7}' }, { text: '{"city":"Oslo"}' }, { text: '{"city":"Bergen"}', chunk: 12 }],
-      { traits: {} },
-    );
+    const model = new ScriptedModel([
+      { text: '{"city":7}' },
+      { text: '{"city":"Oslo"}' },
+      { text: '{"city":"Bergen"}', chunk: 12 },
+    ]);
     await using actor = agent({ model });
     const { output } = await actor.run("Capital?", { output: schema as typeof ARKTYPE });
     expect(output).toEqual({ city: "Oslo" });

@@ -33,23 +33,20 @@ const ANSWERS: { readonly [format: string]: Json } = {
 };
 
 function createModel(isRejecting = false): ScriptedModel {
-  return new ScriptedModel(
-    (request) => {
-      const name = nameOf(request);
-      if (name === undefined) {
-        const asked = JSON.stringify(request.prompt.at(-1));
-        const wanted = Object.entries({ steps: "next_steps", score: "rating", scores: "scores", nodes: "plan" });
-        const found = isRejecting ? wanted.find(([field]) => asked.includes(`{\\"${field}\\"`))?.[1] : undefined;
-        return { text: found === undefined ? "Done." : `Here: ${JSON.stringify(ANSWERS[found])}` };
-      }
-      if (isRejecting) {
-        const error = Object.assign(new Error("response_format is not supported"), { statusCode: 400 });
-        return { fault: { kind: "throw", error } };
-      }
-      return { text: JSON.stringify(ANSWERS[name]) };
-    },
-    { traits: {} },
-  );
+  return new ScriptedModel((request) => {
+    const name = nameOf(request);
+    if (name === undefined) {
+      const asked = JSON.stringify(request.prompt.at(-1));
+      const wanted = Object.entries({ steps: "next_steps", score: "rating", scores: "scores", nodes: "plan" });
+      const found = isRejecting ? wanted.find(([field]) => asked.includes(`{\\"${field}\\"`))?.[1] : undefined;
+      return { text: found === undefined ? "Done." : `Here: ${JSON.stringify(ANSWERS[found])}` };
+    }
+    if (isRejecting) {
+      const error = Object.assign(new Error("response_format is not supported"), { statusCode: 400 });
+      return { fault: { kind: "throw", error } };
+    }
+    return { text: JSON.stringify(ANSWERS[name]) };
+  });
 }
 
 const KINDS: readonly (readonly [options: AgentOptions, formats: readonly string[]])[] = [
@@ -81,11 +78,4 @@ it("asks without the format after a provider rejected it, and does not request i
   const { reply, status } = await helper.run("Which way?");
   expect([reply, status]).toEqual(["Done.", "completed"]);
   expect(model.requests.filter((request) => nameOf(request) !== undefined)).toHaveLength(1);
-});
-
-it("does not request a format from a model without structured output", async () => {
-  const model = new ScriptedModel(() => ({ text: "Done." }));
-  await using helper = agent({ kind: "got", model });
-  await helper.run("Which way?");
-  expect(model.requests.every((request) => request.responseFormat === undefined)).toBe(true);
 });

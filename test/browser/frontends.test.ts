@@ -25,7 +25,6 @@ class HeldModel implements LanguageModel {
   readonly specificationVersion = this.#offline.specificationVersion;
   readonly provider = this.#offline.provider;
   readonly modelId = this.#offline.modelId;
-  readonly traits = this.#offline.traits;
   #hold: { readonly asked: () => void; readonly gate: Promise<void> } | undefined;
 
   async doStream(request: Parameters<OfflineModel["doStream"]>[0]): ReturnType<OfflineModel["doStream"]> {
@@ -160,7 +159,7 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
         expect.stringMatching(/^text: 离线模型：根据“部署指南”/),
         "tool card: Using tool: write_todo_list",
         expect.stringMatching(/^todo card: 部署清单 /),
-        expect.stringMatching(/^text: 清单共 8 项/),
+        expect.stringMatching(/^text: 来源：“部署指南”.*条目均为文档原文/),
       ]);
       const boxes = page.getByRole("group", { name: "部署清单" }).getByRole("checkbox");
       expect(await boxes.count()).toBe(8);
@@ -182,7 +181,7 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
         "text: Offline model: 6*7 = 42.",
       ]);
       const seen = await ask("帮我搜索部署文档，然后创建一个部署清单");
-      expect(seen.at(-1)).toMatch(/^text: 清单共 8 项/);
+      expect(seen.at(-1)).toMatch(/^text: 来源：“部署指南”.*条目均为文档原文/);
       expect(seen.join("\n")).toContain("安装 Node.js 24 或更高版本");
       await ask("Show a table: name, age; Ann, 3; Bob, 4");
       expect(await page.getByRole("columnheader").allTextContents()).toEqual(["name", "age"]);
@@ -251,9 +250,8 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
         ]);
         await page.locator("summary").click();
         const lines = (await page.locator("details").innerText()).split("\n");
-        expect(lines.slice(1, 4)).toEqual(["Left: 1 5 5 5.", "", "5 / 5 = 1 (left: 1 1 5)"]);
-        for (const line of lines.slice(1))
-          expect(line).toMatch(/^(?:Left: [\d/ ]+\.|\S+ [-+*/] \S+ = \S+ \(left: .+\)|)$/);
+        expect(lines.slice(1, 4)).toEqual(["Left: 1 5 5 5.", "", "Left: 5 5 6."]);
+        for (const line of lines.slice(1)) expect(line).toMatch(/^(?:Left: [\d/ ]+\.|)$/);
       });
     },
   );

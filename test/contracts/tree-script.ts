@@ -30,7 +30,7 @@ export interface ReadPrompt {
 const CHUNK = 24;
 
 const MARKS: readonly [QuestionKind, string][] = [
-  ["propose", "One step per line"],
+  ["propose", "possible next steps"],
   ["sample", "Write the next step only"],
   ["value", '"score"'],
   ["vote", '"best"'],

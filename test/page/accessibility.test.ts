@@ -52,9 +52,9 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
   /** The fixture's runs stream at once; the screen reader test streams word by word. */
   let model = new OfflineModel();
   beforeAll(async () => {
-    const { specificationVersion, provider, modelId, traits } = model;
+    const { specificationVersion, provider, modelId } = model;
     const doStream: OfflineModel["doStream"] = (request) => model.doStream(request);
-    fixture = await createPageFixture({ model: { specificationVersion, provider, modelId, traits, doStream } });
+    fixture = await createPageFixture({ model: { specificationVersion, provider, modelId, doStream } });
     await fixture.knowledge.addText({ uri: "tides.md", text: "# Tides\n\nThe moon pulls the sea twice a day." });
     for (const [session, agent, message] of RUNS) {
       const accept = session === "asking" ? "application/json" : "application/x-ndjson";

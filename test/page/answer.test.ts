@@ -224,14 +224,14 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await here!.getByRole("checkbox", { name: "确定范围" }).check();
     await there!.getByRole("checkbox", { name: "确定范围", checked: true }).waitFor();
     await there!.getByText("1 of 6").waitFor();
-    await there!.getByRole("checkbox", { name: "运行测试" }).check();
-    await here!.getByRole("checkbox", { name: "运行测试", checked: true }).waitFor();
+    await there!.getByRole("checkbox", { name: "检查结果" }).check();
+    await here!.getByRole("checkbox", { name: "检查结果", checked: true }).waitFor();
     await there!.getByRole("checkbox", { name: "确定范围" }).uncheck();
     await here!.getByRole("checkbox", { name: "确定范围", checked: false }).waitFor();
     await here!.getByText("1 / 6").waitFor();
 
     await first.page.reload();
-    await here!.getByRole("checkbox", { name: "运行测试", checked: true }).waitFor();
+    await here!.getByRole("checkbox", { name: "检查结果", checked: true }).waitFor();
     const changes = (await readEvents(fixture, session)).filter(({ type }) => type === "todo_update");
     expect(changes.map((event) => ("completed" in event ? event.completed : undefined))).toEqual([true, true, false]);
     for (const { complaints, context } of [first, second]) {

@@ -75,7 +75,7 @@ async function isInView(canvas: Locator, box: Locator): Promise<boolean> {
 }
 
 describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)", () => {
-  const model = new PausableModel({ delayMs: 2 });
+  const model = new PausableModel({ delayMs: 4 });
   let fixture: PageFixture;
   beforeAll(async () => {
     fixture = await createPageFixture({ model });
@@ -121,8 +121,8 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
     await follow.click();
     await follow.waitFor({ state: "detached" });
     model.resume();
-    await expect.poll(() => items.count(), { timeout: 15_000 }).toBe(92);
-    await canvas.getByText("92 thoughts · depth 3").waitFor();
+    await expect.poll(() => items.count(), { timeout: 15_000 }).toBe(102);
+    await canvas.getByText("102 thoughts · depth 3").waitFor();
     await canvas.getByRole("button", { name: "Close" }).click();
     await canvas.waitFor({ state: "detached" });
     await waitForEnd(page);
@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)("thoughts on a canvas (skipped without Chromium)",
     expect(size?.height).toBeLessThan(130);
     await picture.press("Enter");
     await items.first().waitFor();
-    expect(await items.count()).toBe(92);
+    expect(await items.count()).toBe(102);
     expect(complaints).toEqual([]);
     await context.close();
   });

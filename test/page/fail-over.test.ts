@@ -66,7 +66,7 @@ describe.skipIf(!canRun)("two servers behind a proxy (skipped without Chromium o
     const { page } = await openPageAt(browser, url, { prepare: serveBuiltPage });
     page.setDefaultTimeout(60_000);
     await sendMessage(page, "What can you do?");
-    await findAnswer(page).getByText("Offline model: Sure.").waitFor();
+    await findAnswer(page).getByText("Offline model: This is a demo").waitFor();
     const writer = servers.find((server) => server.readErrors().includes("run started"));
     const other = servers.find((server) => server !== writer);
     expect([writer, other]).not.toContain(undefined);

@@ -10,13 +10,12 @@ export class PausableModel implements LanguageModel {
   readonly #inner: OfflineModel;
   readonly provider: OfflineModel["provider"];
   readonly modelId: OfflineModel["modelId"];
-  readonly traits: OfflineModel["traits"];
   #pause: { readonly type: string; left: number } | undefined;
   #blocked: (() => void)[] = [];
 
   constructor(options?: ConstructorParameters<typeof OfflineModel>[0]) {
     this.#inner = new OfflineModel(options);
-    ({ provider: this.provider, modelId: this.modelId, traits: this.traits } = this.#inner);
+    ({ provider: this.provider, modelId: this.modelId } = this.#inner);
   }
 
   /** Resumes until the `count`th part of this type, counted from here. All later parts, of any call, wait. */

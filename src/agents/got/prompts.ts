@@ -1,6 +1,6 @@
 /**
  * Prompts of Graph of Thoughts: the question first, then known results, the task, and the answer format last. They must
- * work with any model; one that works by rules recognizes them by their text (`test/models/offline-thoughts.test.ts`).
+ * work with any model.
  */
 import type { ModelMessage } from "../../models/model.ts";
 import type { QuestionContext } from "../agent-kind.ts";

@@ -1,6 +1,6 @@
 /**
  * Prompts of Tree of Thoughts: the question first, then the steps so far, and the answer format last. They must work
- * with any model; one that works by rules recognizes them by their text (`test/models/offline-thoughts.test.ts`).
+ * with any model.
  */
 import type { QuestionContext } from "../agent-kind.ts";
 import type { ModelMessage } from "../../models/model.ts";

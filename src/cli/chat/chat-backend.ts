@@ -3,6 +3,7 @@
  * local store, or the agents of a server.
  */
 import type { Agent } from "../../agents/index.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { ReasoningLevel } from "../../protocol/reasoning-level.ts";
@@ -255,10 +256,8 @@ export async function openServerBackend(parsed: ParsedCommand, service: SessionS
   const name = textOption(parsed, "agent");
   const [first] = agents;
   const chosen = agents.find((each) => (name === undefined ? each.is_default : each.name === name)) ?? first;
-  const backend = new ServerBackend(service, agents, chosen, {
-    ...pick("reasoning", readReasoning(parsed)),
-    ...pick("instructions", textOption(parsed, "system")),
-  });
+  const fields = { reasoning: readReasoning(parsed), instructions: textOption(parsed, "system") };
+  const backend = new ServerBackend(service, agents, chosen, dropUndefined(fields));
   if (name !== undefined) await backend.selectAgent(name);
   return backend;
 }
@@ -291,7 +290,7 @@ class ServerBackend implements ChatBackend {
   }
 
   get runFields(): ChatRunFields {
-    return { ...this.#fields, ...pick("agent", this.#chosen?.name) };
+    return { ...this.#fields, ...dropUndefined({ agent: this.#chosen?.name }) };
   }
 
   async listAgents(): Promise<readonly string[]> {
@@ -331,8 +330,4 @@ function assertAgent(name: string, known: readonly string[]): void {
     `there is no agent \`${name}\``,
     nearest === undefined ? `choose one of ${known.join(", ")}` : `did you mean ${nearest}?`,
   );
-}
-
-function pick<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };
 }

@@ -12,8 +12,8 @@ import { homedir } from "node:os";
 import type { MessageView } from "../../client/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
-import { cutColumns, measureColumns, plural } from "../fit-text.ts";
-import { formatAge } from "../format-table.ts";
+import { cutColumns, plural } from "../fit-text.ts";
+import { formatAge, formatTable } from "../format-table.ts";
 import { Approver } from "../run/approver.ts";
 import type { ToolDecision } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
@@ -49,8 +49,8 @@ export interface ChatSurface {
 
 /** Sessions listed by `/sessions`. */
 const LISTED = 15;
-/** A longer ID takes room from its title, but not from the titles of other sessions. */
-const MAX_ID_COLUMN = 36;
+/** Columns for the age of a session and the gap before it. */
+const AGE_COLUMNS = 10;
 /** Largest file that is attached, in bytes. */
 const MAX_FILE_BYTES = 25_000_000;
 /** Longest time between two Ctrl-C that leave the chat while a run is live, in milliseconds. */
@@ -372,23 +372,16 @@ export class ChatController {
     const query = words === "" ? undefined : words;
     const { items } = await this.backend.service.listSessions({ limit: LISTED, query });
     const { paint, width } = this.#surface;
-    if (items.length === 0) this.#say(query === undefined ? "no sessions" : "no session contains these words");
-    else {
-      const shownIds = items.map(({ session_id }) => cutColumns(session_id, width));
-      const column = Math.min(MAX_ID_COLUMN, Math.max(...shownIds.map(measureColumns)));
-      this.#surface.print([
-        ...items.map(({ title = "", match, updated_at }, index) => {
-          const text = match === undefined || match.where === "title" ? title : `${title}: ${match.snippet}`;
-          const age = formatAge(updated_at).padEnd(6);
-          const id = shownIds[index] ?? "";
-          const gap = " ".repeat(Math.max(0, column - measureColumns(id)));
-          const room = width - Math.max(column, measureColumns(id)) - 8;
-          return `${paint("cyan", id)}${gap} ${age} ${cutColumns(text, Math.max(1, room))}`;
-        }),
-        paint("dim", "/open ID continues one"),
-        "",
-      ]);
+    if (items.length === 0) {
+      this.#say(query === undefined ? "no sessions" : "no session contains these words");
+      return;
     }
+    const rows = items.map(({ session_id, title = "", match, updated_at }) => {
+      const text = match === undefined || match.where === "title" ? title : `${title}: ${match.snippet}`;
+      return [cutColumns(session_id, width - AGE_COLUMNS), formatAge(updated_at), text];
+    });
+    const table = formatTable(["SESSION", "AGE", "TITLE"], rows, { columns: width, style: paint });
+    this.#surface.print([...table.trimEnd().split("\n"), paint("dim", "/open ID continues one"), ""]);
   }
 
   async #changeAgent(name: string): Promise<void> {

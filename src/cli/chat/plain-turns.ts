@@ -6,7 +6,7 @@ import type { MessagePart, MessageView, TurnView } from "../../client/index.ts";
 import { cleanText, plural } from "../fit-text.ts";
 import { formatDuration } from "../screen/format-note.ts";
 import { summarizeThoughts } from "../screen/thought-rows.ts";
-import { type TodoLists, hasErrorOfEnd } from "../screen/turn-rows.ts";
+import { type ShownTodoLists, hasErrorOfEnd } from "../screen/turn-rows.ts";
 
 /** Characters shown of arguments and results. */
 const MAX_TEXT = 500;
@@ -21,12 +21,12 @@ export class PlainTurns {
   }
 
   /** Returns the new lines of a turn that may still run. */
-  describe(turn: TurnView, todoLists: TodoLists): readonly string[] {
+  describe(turn: TurnView, todoLists: ShownTodoLists): readonly string[] {
     return this.#describe(turn, todoLists, false);
   }
 
   /** Returns the remaining lines of a turn that ended, and how it ended. */
-  finish(turn: TurnView, todoLists: TodoLists): readonly string[] {
+  finish(turn: TurnView, todoLists: ShownTodoLists): readonly string[] {
     const lines = this.#describe(turn, todoLists, true);
     for (const key of this.#shown.keys()) if (key.startsWith(`${turn.key} `)) this.#shown.delete(key);
     const { status, durationMs, reason, code } = turn;
@@ -37,7 +37,7 @@ export class PlainTurns {
     return [...lines, ...(thoughts === undefined ? [] : [clean(thoughts)]), clean(`${status}${time}${why}`)];
   }
 
-  #describe(turn: TurnView, todoLists: TodoLists, isOver: boolean): readonly string[] {
+  #describe(turn: TurnView, todoLists: ShownTodoLists, isOver: boolean): readonly string[] {
     const { key, attempt } = turn;
     const isShown = [...this.#shown.keys()].some((shown) => shown.startsWith(`${key} `));
     const isNew = attempt !== undefined && this.#change(`${key} attempt`, String(attempt));
@@ -45,7 +45,7 @@ export class PlainTurns {
     return isNew && isShown ? [`interrupted; running the step again (attempt ${attempt})`, ...lines] : lines;
   }
 
-  #describeMessage(turn: TurnView, message: MessageView, lists: TodoLists, isOver: boolean): readonly string[] {
+  #describeMessage(turn: TurnView, message: MessageView, lists: ShownTodoLists, isOver: boolean): readonly string[] {
     const { role, mainContent, attachments = [] } = message;
     if (role === "user") {
       const isNew = this.#change(`${turn.key} user`, "shown");
@@ -61,7 +61,7 @@ export class PlainTurns {
     );
   }
 
-  #describePart(key: string, part: MessagePart, lists: TodoLists, isOver: boolean): readonly string[] {
+  #describePart(key: string, part: MessagePart, lists: ShownTodoLists, isOver: boolean): readonly string[] {
     const once = (text: string): readonly string[] => (this.#change(key, text) ? [clean(text)] : []);
     switch (part.type) {
       case "text":

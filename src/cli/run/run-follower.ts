@@ -2,6 +2,7 @@
  * Follows a session until a run ends or waits for an approval that this process cannot give. It only reads records, so
  * any process may run the agent.
  */
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
 import { isTerminal } from "../../protocol/record.ts";
 import type { SessionService } from "../sessions/session-service.ts";
@@ -124,10 +125,5 @@ export class RunFollower {
 }
 
 function describeEnd({ status, reason, code }: EventOf<"run_end">): FollowOutcome {
-  return {
-    kind: "ended",
-    status,
-    ...(reason === undefined ? {} : { reason }),
-    ...(code === undefined ? {} : { code }),
-  };
+  return { kind: "ended", ...dropUndefined({ status, reason, code }) };
 }

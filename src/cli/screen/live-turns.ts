@@ -2,11 +2,11 @@
  * Draws turns on a terminal as they happen: rows that stay, and below them those that may change. It is loaded only for a
  * terminal.
  */
-import type { SessionView, TurnView } from "../../client/view.ts";
+import type { TurnView } from "../../client/view.ts";
 import { cutColumns } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { summarizeThoughts } from "./thought-rows.ts";
-import { keepLastRows, TurnRows } from "./turn-rows.ts";
+import { keepLastRows, type ShownTodoLists, TurnRows } from "./turn-rows.ts";
 import { TurnWriter } from "./turn-writer.ts";
 
 const LEAST_COLUMNS = 20;
@@ -24,7 +24,7 @@ export class LiveTurns {
   }
 
   /** `isOver`: nothing of the turn changes any more. Resolves when the terminal takes more. */
-  async draw(turn: TurnView, todoLists: SessionView["todoLists"], isOver: boolean): Promise<void> {
+  async draw(turn: TurnView, todoLists: ShownTodoLists, isOver: boolean): Promise<void> {
     const { columns, errorColumns, style, styleError, liveHeight } = this.#terminal;
     if (turn.key !== this.#key) {
       this.#key = turn.key;

@@ -9,7 +9,7 @@ import type { EventOf, EventRecord } from "../../protocol/index.ts";
 import { isForkNotice, isNextAttempt, isTerminal } from "../../protocol/record.ts";
 import { cleanText, cutColumns } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
-import { AnswerText } from "./answer-text.ts";
+import { PipedAnswer } from "./piped-answer.ts";
 import type { LiveTurns } from "./live-turns.ts";
 
 export interface SessionScreenOptions {
@@ -36,7 +36,7 @@ export class SessionScreen {
   readonly #isOneRun: boolean;
   #view: OpenView | undefined;
   /** The turn that is being shown, for a pipe. */
-  #answer: { readonly key: string; readonly text: AnswerText } | undefined;
+  #answer: { readonly key: string; readonly text: PipedAnswer } | undefined;
   #hasNewAnswer = false;
   #lastKey: string | undefined;
   #hasShown = false;
@@ -114,8 +114,10 @@ export class SessionScreen {
   async #write(isOver: boolean): Promise<void> {
     const turn = this.#findTurn();
     if (turn === undefined) return;
+    // The end of the answer comes before that of the run, and other steps before the answer.
+    if (!isOver) this.#draw(false);
     if (this.#terminal.columns === undefined) await this.#writeAnswer(turn, isOver);
-    this.#draw(isOver);
+    if (isOver) this.#draw(true);
     await this.#drawing;
     if (!isOver || this.#held !== undefined) return;
     if (!this.#isOneRun && !this.showsFailures) this.#explain(turn);
@@ -138,7 +140,7 @@ export class SessionScreen {
 
   async #writeAnswer(turn: TurnView, isOver: boolean): Promise<void> {
     if (this.#answer?.key !== turn.key) {
-      this.#answer = { key: turn.key, text: new AnswerText({ hasLists: !this.showsFailures }) };
+      this.#answer = { key: turn.key, text: new PipedAnswer({ hasLists: !this.showsFailures }) };
       if (!this.#isOneRun) await this.#writeMessage(turn);
     }
     this.#hasNewAnswer = false;

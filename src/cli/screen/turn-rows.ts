@@ -15,7 +15,7 @@ import type { Json } from "../../protocol/index.ts";
 import { cutColumns, plural } from "../fit-text.ts";
 import { formatDuration, formatNote, type Note } from "./format-note.ts";
 import { formatCells, formatMarkdown } from "./markdown-rows.ts";
-import { listCitedSources } from "./cited-sources.ts";
+import { listCitedSources } from "./piped-answer.ts";
 import { type PaintText, paintRow, type StyledText, wrapRows } from "./text-rows.ts";
 
 /** Rows shown of the output of a tool, and of thinking, while they grow. */
@@ -34,7 +34,7 @@ export interface TurnRowOptions {
   readonly thoughtsHint?: string | undefined;
 }
 
-export type TodoLists = SessionView["todoLists"];
+export type ShownTodoLists = SessionView["todoLists"];
 
 export class TurnRows {
   readonly #options: TurnRowOptions;
@@ -64,7 +64,7 @@ export class TurnRows {
   }
 
   /** A part of the answer. `isLive`: the run may still change it. */
-  formatPart(part: MessagePart, todoLists: TodoLists, isLive: boolean): readonly string[] {
+  formatPart(part: MessagePart, todoLists: ShownTodoLists, isLive: boolean): readonly string[] {
     if (part.type === "todo") return this.#formatTodo(part.listId, todoLists);
     const isStreaming = isLive && (part.type === "text" || part.type === "thinking") && !part.isComplete;
     const known = isStreaming ? undefined : this.#parts.get(part);
@@ -144,7 +144,7 @@ export class TurnRows {
     ];
   }
 
-  #formatTodo(listId: string, lists: TodoLists): readonly string[] {
+  #formatTodo(listId: string, lists: ShownTodoLists): readonly string[] {
     const list = lists.find((each) => each.listId === listId);
     if (list === undefined) return [];
     const { title = "to-do list", items } = list;

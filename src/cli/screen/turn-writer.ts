@@ -4,7 +4,7 @@
  */
 import type { MessagePart, MessageView, ToolCall, TurnView } from "../../client/index.ts";
 import { formatThoughts } from "./thought-rows.ts";
-import type { TodoLists, TurnRows } from "./turn-rows.ts";
+import type { ShownTodoLists, TurnRows } from "./turn-rows.ts";
 
 export interface TurnWriterOptions {
   /** Leaves out the message of the user, who has just entered it. Default: false. */
@@ -50,7 +50,7 @@ export class TurnWriter {
   }
 
   /** `isOver`: nothing of the turn changes any more. */
-  next(turn: TurnView, todoLists: TodoLists, rows: TurnRows, isOver: boolean): WrittenRows {
+  next(turn: TurnView, todoLists: ShownTodoLists, rows: TurnRows, isOver: boolean): WrittenRows {
     const blocks = this.#list(turn, todoLists, rows, isOver).filter(({ key }) => !this.#written.has(key));
     const settled: string[] = this.#noteAttempt(turn, rows);
     let waiting = blocks.findIndex(({ isSettled, mayWait = false }) => !isSettled && !mayWait);
@@ -77,7 +77,7 @@ export class TurnWriter {
     return isNew ? [rows.formatNotice(`interrupted; running the step again (attempt ${attempt})`)] : [];
   }
 
-  #list(turn: TurnView, todoLists: TodoLists, rows: TurnRows, isOver: boolean): readonly Block[] {
+  #list(turn: TurnView, todoLists: ShownTodoLists, rows: TurnRows, isOver: boolean): readonly Block[] {
     const { only, skipsMessage = false } = this.#options;
     const blocks = turn.messages.flatMap((message) => {
       if (message.role !== "user") return this.#listAnswer(turn, message, todoLists, rows, isOver);
@@ -93,7 +93,7 @@ export class TurnWriter {
   #listAnswer(
     turn: TurnView,
     { parts }: MessageView,
-    todoLists: TodoLists,
+    todoLists: ShownTodoLists,
     rows: TurnRows,
     isOver: boolean,
   ): readonly Block[] {

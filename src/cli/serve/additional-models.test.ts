@@ -133,7 +133,7 @@ describe("createAgents", () => {
     const model = new ScriptedModel(({ prompt }) => {
       const asked = JSON.stringify(prompt.at(-1));
       return {
-        text: asked.includes("One step per line") ? "one\ntwo" : asked.includes("best") ? '{"best": 2}' : "Done.",
+        text: asked.includes("possible next steps") ? "one\ntwo" : asked.includes("best") ? '{"best": 2}' : "Done.",
       };
     });
     const settings = {

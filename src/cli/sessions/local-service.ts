@@ -22,7 +22,7 @@ import { createAgentBlobs } from "../../server/blobs/create-agent-blobs.ts";
 import { reserveIn } from "../../server/blobs/reserve-blobs.ts";
 import { deleteSessionAndBlobs } from "../../server/commands/delete-session.ts";
 import { executeCommand } from "../../server/commands/execute-command.ts";
-import { updateConversation } from "../../server/endpoints/conversation-versions.ts";
+import { readTitle, updateConversation } from "../../server/endpoints/conversation-versions.ts";
 import { copyBlobs, deleteForkOnError } from "../../server/endpoints/create-fork.ts";
 import {
   cutPage,
@@ -34,7 +34,6 @@ import {
 import { findSession } from "../../server/endpoints/find-session.ts";
 import { forkOnce } from "../../server/endpoints/fork-once.ts";
 import { listWaitingCalls } from "../../server/endpoints/waiting-calls.ts";
-import { readTitle } from "../../server/endpoints/read-title.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { CliError } from "../command.ts";
 import { hideCredentials, storeExists } from "../find-store.ts";

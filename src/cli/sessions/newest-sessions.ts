@@ -1,10 +1,10 @@
 /** The newest sessions: for `--continue`, and for completion. */
-import { CliError, type ParsedCommand } from "../command.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
 import type { Terminal } from "../terminal.ts";
 import { cleanText } from "../fit-text.ts";
 import { openService } from "./open-service.ts";
-import { describeNextCommand } from "./run-sessions.ts";
+import { describeNextCommand, findSession } from "./run-sessions.ts";
 import type { SessionService } from "./session-service.ts";
 
 const MAX_COMPLETED = 100;
@@ -22,14 +22,19 @@ export async function findLatest(service: SessionService, parsed: ParsedCommand)
   throw new CliError("there is no session to continue", `start one with \`${start}\``);
 }
 
-/** Replaces `--continue` of `loom run` by the ID of the session. */
-export async function nameLatest(parsed: ParsedCommand, terminal: Terminal): Promise<ParsedCommand> {
+/** Completes `--session` of `loom run`: for `--continue`, and for the start of an ID with `--resume`. */
+export async function nameSession(parsed: ParsedCommand, terminal: Terminal): Promise<ParsedCommand> {
   const { continue: isContinued, ...options } = parsed.options;
-  if (isContinued !== true) return parsed;
-  if (options["session"] !== undefined) throw new CliError("`--continue` and `--session` cannot be used together");
+  const word = textOption(parsed, "session");
+  if (isContinued === true && word !== undefined)
+    throw new CliError("`--continue` and `--session` cannot be used together");
+  // With a message, a session that does not exist is created.
+  if (isContinued !== true && (word === undefined || options["resume"] !== true)) return parsed;
   return explainErrors(async () => {
     await using service = await openService(parsed, terminal);
-    return { ...parsed, options: { ...options, session: await findLatest(service, parsed) } };
+    const session =
+      word === undefined ? await findLatest(service, parsed) : (await findSession(service, word, parsed)).session_id;
+    return { ...parsed, options: { ...options, session } };
   });
 }
 

@@ -9,11 +9,7 @@ import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { ErrorEvent } from "../../protocol/events.generated.ts";
 import type { CompressionContext } from "./compression-context.ts";
 import { SUMMARY_OVERHEAD, type Summary } from "./summaries.ts";
-import { type WrittenSummary, writeSummary } from "./write-summary.ts";
-import { shorten } from "../../protocol/cut-text.ts";
-
-/** Maximum characters of a message in a summary without a model. */
-const EXCERPT = 120;
+import { writeSummary } from "./write-summary.ts";
 
 type Replacement = Pick<Summary, "text" | "missing" | "isDrop">;
 
@@ -26,7 +22,8 @@ export async function replaceTurns(
   const { tokens, signal, emit } = context;
   const { text: known = "", missing = 0 } = before ?? {};
   try {
-    const { text, unread } = await summarize(messages, known, context);
+    const writer = await context.findWriter(context.model);
+    const { text, unread } = await writeSummary(messages, known === "" ? undefined : known, writer, context);
     const size = tokens.countMessages(messages) + tokens.countText(known);
     if (tokens.countText(text) + (before === undefined ? SUMMARY_OVERHEAD : 0) >= size)
       throw new LoomError("compression_failed", "The summary is longer than the messages it replaces");
@@ -44,48 +41,6 @@ export async function replaceTurns(
   }
 }
 
-async function summarize(
-  messages: readonly ModelMessage[],
-  before: string,
-  context: CompressionContext,
-): Promise<WrittenSummary> {
-  const { tokens, budget, findWriter } = context;
-  const writer = await findWriter(context.model);
-  if (writer.traits?.canSummarize !== false)
-    return writeSummary(messages, before === "" ? undefined : before, writer, context);
-  const { maxSummaryTokens } = budget;
-  const text = condenseByRule(before, messages, (lines) => tokens.countText(lines) <= maxSummaryTokens);
-  return { text: tokens.shortenText(text, maxSummaryTokens), unread: 0 };
-}
-
 export function describeFailure(message: string): ErrorEvent {
   return { type: "error", message, code: "compression_failed", stage: "compression", recoverable: true };
-}
-
-/**
- * Writes a summary without a model, for models that cannot: the first characters of each message, as many of the latest
- * as fit.
- */
-function condenseByRule(before: string, messages: readonly ModelMessage[], fits: (text: string) => boolean): string {
-  const old = before.split("\n").filter((line) => line.startsWith("- "));
-  const lines = [...old, ...messages.flatMap(excerpt)];
-  // Halving the list keeps the number of token counts logarithmic.
-  let kept = lines;
-  while (kept.length > 1 && !fits(writeExcerpts(kept))) kept = kept.slice(Math.ceil(kept.length / 2));
-  return writeExcerpts(kept);
-}
-
-function writeExcerpts(lines: readonly string[]): string {
-  return ["Excerpts, made by rule:", ...lines].join("\n");
-}
-
-function excerpt(message: ModelMessage): readonly string[] {
-  if (message.role !== "user" && message.role !== "assistant") return [];
-  const text = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(" ");
-  const line = text
-    .slice(0, 4 * EXCERPT)
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  if (line === "") return [];
-  return [`- ${message.role}: ${shorten(line, EXCERPT)}`];
 }

@@ -45,15 +45,10 @@ export class ChangeNotifier {
     this.#writer = writer;
   }
 
-  /** Notes a committed change. The first one after an idle period is sent at once. */
+  /** Notes a committed change of a session, or `ORPHANS`. The first one after an idle period is sent at once. */
   note(sessionId: string): void {
     this.#changed.add(sessionId);
     if (this.#timer === undefined && this.#sending === undefined && !this.#isClosed) this.#sendNow();
-  }
-
-  /** Notes that a session was released that has work for another process. */
-  noteOrphan(): void {
-    this.note(ORPHANS);
   }
 
   /** Sends what was noted: a process that stops has just released its sessions. */

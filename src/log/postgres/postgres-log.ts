@@ -29,7 +29,7 @@ import type { PrunableStore } from "../prune-runs.ts";
 import { assertSession, MAX_SNAPSHOTS } from "../rules.ts";
 import { StoreLog } from "../store-log.ts";
 import type { CommandRow } from "../stored-rows.ts";
-import { ChangeNotifier } from "./change-notifier.ts";
+import { ChangeNotifier, ORPHANS } from "./change-notifier.ts";
 import { ChangeWatcher } from "./change-watcher.ts";
 import { dropActors } from "./command-rows.ts";
 import { DatabaseMonitor } from "./database-monitor.ts";
@@ -210,7 +210,7 @@ class PostgresTables implements LogTables {
   async release(lease: Lease, handsOver: boolean): Promise<boolean> {
     await this.#committer.drain(lease.sessionId);
     const isOrphan = await endLease(this.#db, lease, handsOver);
-    if (isOrphan) this.#notifier.noteOrphan();
+    if (isOrphan) this.#notifier.note(ORPHANS);
     return isOrphan;
   }
 

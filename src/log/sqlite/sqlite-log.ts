@@ -4,7 +4,6 @@
  * other processes are found by polling the file.
  */
 import { randomInt } from "node:crypto";
-import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { LoomError } from "../../protocol/index.ts";
 import { clearCommitMark } from "../../sqlite/commit-mark.ts";
@@ -62,18 +61,15 @@ const SEARCH_THREAD = new URL(`./search-thread${EXTENSION}`, import.meta.url);
 /** A log in a SQLite file, opened by `openSqliteLog`. */
 export type SqliteLog = Log & Required<Pick<Log, "monitor">>;
 
-/** Opens a store; see `open-log.ts`. */
+/** Opens the store at an absolute path; see `open-log.ts`. The file is opened again later, in another thread. */
 export async function openSqliteLog(path: string, options: SqliteLogOptions = {}): Promise<SqliteLog> {
   const { busyTimeoutMs = 10_000, maxFileBytes } = options;
   const { maxCheckBytes = MAX_CHECK_BYTES, maxRecentRows = MAX_RECENT_ROWS } = options;
   const connection = { busyTimeoutMs, maxFileBytes, maxCheckBytes, maxRecentRows };
-  if (path === "") throw new LoomError("store_failed", "The path of a store must not be empty");
-  // Resolved now, because the file is opened again later and the working directory may change.
-  const absolutePath = resolve(path);
-  const file = prepareStore(absolutePath, connection);
+  const file = prepareStore(path, connection);
   const limits = { ...LOG_LIMITS, ...options.limits };
   const feed = new Feed(limits);
-  const tables = new SqliteTables({ path: absolutePath, file, options: connection, limits }, { ...options, feed });
+  const tables = new SqliteTables({ path, file, options: connection, limits }, { ...options, feed });
   const log = new StoreLog({ tables, feed, limits, meter: options.meter });
   return Object.assign(log, { monitor: tables.monitor });
 }

@@ -1,6 +1,6 @@
 /** Changes and deletes conversations: all versions of a session. The title and the marks belong to the conversation. */
 import type { Log, SessionChanges, SessionInfo } from "../../log/index.ts";
-import { isLoomError } from "../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { CommandHost } from "../commands/command-host.ts";
 import { runInSessionQueue } from "../commands/command-queue.ts";
@@ -47,6 +47,14 @@ export async function deleteConversation(
   if ((await host.log.getSession(sessionId)) === undefined) return false;
   for (const id of await listOthers(host.log, sessionId, authorize)) await deleteSessionAndBlobs(host, blobs, id);
   return deleteSessionAndBlobs(host, blobs, sessionId);
+}
+
+/** Returns the title as one line. Lists would show a title without a visible character as an empty row. */
+export function readTitle({ title }: { readonly title?: string }): { readonly title?: string } {
+  if (title === undefined) return {};
+  if (!/[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(title))
+    throw new LoomError("invalid_name", "A title must have a visible character");
+  return { title: title.replaceAll(/[\s\p{Cc}]+/gu, " ").trim() };
 }
 
 /** Lists the other versions, the newest first. */

@@ -9,7 +9,7 @@ import { findOwnSession, ensureOwnSession, canAccess } from "../commands/command
 import { authorOf, commandHostFor } from "../commands/command-host.ts";
 import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
 import type { Caller } from "../auth/authorize.ts";
-import { deleteConversation, updateConversation } from "./conversation-versions.ts";
+import { deleteConversation, readTitle, updateConversation } from "./conversation-versions.ts";
 import { createRevocableBody } from "./revocable-body.ts";
 import { mayReadPrompts } from "./model-calls.ts";
 import { sessionPath } from "./resource-paths.ts";
@@ -18,7 +18,6 @@ import { createFork } from "./create-fork.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findHead } from "./find-branch.ts";
 import { findSession } from "./find-session.ts";
-import { readTitle } from "./read-title.ts";
 import {
   cutPage,
   describeFound,

@@ -108,12 +108,12 @@ describe("createTitleWriter", () => {
       { text, usage: { promptTokens: 30, completionTokens: 5, totalTokens: undefined } },
     ]);
     const used: number[] = [];
-    expect(await createTitleWriter(model)?.({ ...request, onUsage: (tokens) => used.push(tokens) })).toBe(title);
+    expect(await createTitleWriter(model)({ ...request, onUsage: (tokens) => used.push(tokens) })).toBe(title);
     expect(used).toEqual([35]);
     expect(JSON.stringify(model.prompts[0]).length).toBeLessThan(2000);
   });
 
-  it("is not offered for the offline model", () => {
-    expect(createTitleWriter(new OfflineModel())).toBeUndefined();
+  it("keeps the title with the offline model, which writes none", async () => {
+    expect(await createTitleWriter(new OfflineModel())(request)).toBeUndefined();
   });
 });

@@ -41,6 +41,9 @@ export function describeSnapshots(store: LogStore): void {
         await log.saveSnapshot("u", makeSnapshot(1));
         await log.prune({ maxAgeMs: HOUR });
         expect(await listIds(other, "a", [4, 5, 8])).toEqual([undefined, undefined, 6]);
+        // Nor is one stored of a record that was pruned.
+        await log.saveSnapshot("s", makeSnapshot(3));
+        expect(await listIds(other, "a", [4, 5])).toEqual([undefined, undefined]);
         await log.deleteSession("s");
         await (await openWriter(log, "s")).write([drafts.note("x")]);
         expect(await listIds(other, "a", [8])).toEqual([undefined]);

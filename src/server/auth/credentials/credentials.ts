@@ -245,7 +245,7 @@ export function checkToken(token: NewToken, now: number): CheckedToken {
   if (agents !== undefined && (agents.length > MAX_LISTED || !agents.every((agent) => isPlain(agent, MAX_NAME_LENGTH))))
     throw refuse(`\`agents\` must be a list of at most ${MAX_LISTED} agent names`);
   checkTools(tools);
-  readOptions(LIMIT_RULES, limits, { noun: "limit" });
+  readOptions(LIMIT_RULES, limits, { path: "limits", noun: "limit" });
   assertExpiry(expiresAt, now);
   return { name, owner, scopes: SCOPES.filter((scope) => scopes.includes(scope)), agents, tools, limits, expiresAt };
 }

@@ -5,6 +5,7 @@
  */
 import type { Log, RunInfo, SessionInfo } from "../../../log/index.ts";
 import { unknownSession } from "../../../log/rules.ts";
+import { dropUndefined } from "../../../protocol/drop-undefined.ts";
 import { type JsonObject, LoomError } from "../../../protocol/index.ts";
 import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
@@ -49,6 +50,7 @@ export const AG_UI: ClientProtocol<RunCall, AgUiInput, RequestedPart> = {
       if (isAnswer) throw unknownSession(threadId);
       return startRun(core, call, { session: threadId, isStale: false });
     }
+    await core.authorize({ caller, action: "runs.start", session: head.sessionId });
     const known = await findEarlierRequest(core.log, head, runId);
     const session = known?.session ?? head.sessionId;
     const answers = await listAnswers(core.log, session, input);
@@ -60,8 +62,11 @@ export const AG_UI: ClientProtocol<RunCall, AgUiInput, RequestedPart> = {
   },
   sendPart(core, call, part, leave) {
     const { isFirst, notice } = part;
+    // A body may have fields of any name.
+    const { threadId, runId, parentRunId, protocolVersion, messages } = call.body;
+    const sent = dropUndefined({ threadId, runId, parentRunId, protocolVersion, messages });
     const isTanStack = call.request.headers.has("x-run-id");
-    return sendAgUiRun(core, call, part, { ...call.query, ...call.body, ...leave, isFirst, notice, isTanStack });
+    return sendAgUiRun(core, call, part, { ...call.query, ...sent, ...leave, isFirst, notice, isTanStack });
   },
 };
 

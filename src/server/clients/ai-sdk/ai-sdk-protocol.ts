@@ -77,7 +77,10 @@ async function startChatRun(
     key: given === "" ? undefined : given,
     signal,
   });
-  if (run !== undefined) return { session, run: run.runId };
+  if (run !== undefined) {
+    await core.authorize({ caller, action: "runs.start", session });
+    return { session, run: run.runId };
+  }
   const { id, message } = input;
   const key = given !== "" ? given : id === undefined ? randomUUID() : toMessageKey(id);
   // In turn: of several messages to a run that waits, only the first one cancels it. The others must not cancel the first.

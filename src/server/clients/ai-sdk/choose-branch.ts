@@ -11,7 +11,7 @@ import type { Caller } from "../../auth/authorize.ts";
 import { deriveRunId } from "../../commands/derive-run-id.ts";
 import { branchBeforeRun, createFork } from "../../endpoints/create-fork.ts";
 import { findBranchWithRun, findHead, type RunBranch } from "../../endpoints/find-branch.ts";
-import { findNewestRun, findNextRun, type FoundRun } from "../../endpoints/find-session.ts";
+import { findNewestRun, type FoundRun } from "../../endpoints/find-session.ts";
 import type { NoticeCode } from "../chat-notice.ts";
 import { type KnownMessage, toMessageKey, type UserInput } from "./read-ui-request.ts";
 
@@ -83,7 +83,7 @@ async function findDivergence(
     return { ...(await fork(core, caller, message, session, next.runId)), notice: "new_version" };
   }
   const from = branch.session;
-  const replaced = await findNextRun(core.log, from, lastAnswer);
+  const replaced = (await findMatch(core.log, from, ({ runId }) => runId === lastAnswer))?.next?.runId;
   if (replaced !== undefined) return { ...(await fork(core, caller, message, from, replaced)), notice: "new_version" };
   if (from === session) return { session };
   // The client shows an older version, which becomes the newest by a copy.

@@ -148,7 +148,7 @@ export async function findRest(
     const { eventId: at } = parseCursor(cursor);
     if (isWaitingChunk(text)) {
       from ??= cursor;
-      if (!listWaitingCalls(text).every((call) => answered.has(call))) break;
+      if (!readWaitingCalls(text).every((call) => answered.has(call))) break;
       wait = at + 1;
     } else if (at === eventId) end = cursor;
   }
@@ -157,6 +157,6 @@ export async function findRest(
   throw new LoomError("unknown_call", "The request for this answer is no longer in the session");
 }
 
-function listWaitingCalls(text: string): readonly string[] {
+function readWaitingCalls(text: string): readonly string[] {
   return (JSON.parse(text) as DataLoomWaitingFrame).data.call_ids;
 }
