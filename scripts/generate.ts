@@ -99,6 +99,24 @@ const { describeApi } = await import("../src/server/api/describe-api.ts");
 const { readPackageVersion } = await import("../src/server/read-package-version.ts");
 const api = describeApi(OPERATIONS, { basePath: "", version: readPackageVersion() });
 files.write("spec/openapi.json", `${JSON.stringify(api, null, 2)}\n`);
+for (const [section, tags] of Object.entries({
+  auth: ["auth"],
+  runs: ["runs"],
+  commands: ["commands"],
+  sessions: ["sessions", "checkpoints"],
+  agents: ["agents"],
+  knowledge: ["knowledge"],
+  others: ["blobs", "ingest", "server"],
+}))
+  // The page describes how to send a message before these tables.
+  files.writeSection(
+    "docs/http.md",
+    section,
+    docs.endpointTable(OPERATIONS.filter(({ tag, body }) => tags.includes(tag) && body !== "StartRun")),
+  );
+files.writeSection("docs/http.md", "message", docs.fieldTable("StartRun"));
+files.writeSection("docs/http.md", "reading", docs.fieldTable("ReadEvents"));
+files.writeSection("docs/http.md", "fork", docs.fieldTable("ForkSession"));
 
 for (const [name, report] of await emitApiReports(readEntryPoints())) files.write(`spec/api/${name}.md`, report);
 

@@ -10,6 +10,10 @@ import { ENVELOPE } from "../../src/protocol/envelope.ts";
 import { EVENTS } from "../../src/protocol/events/index.ts";
 import { isSpecified } from "../../src/protocol/record.ts";
 import type { Field, Fields, Schema, Shape } from "../../src/protocol/schema.ts";
+import type { AnyOperation } from "../../src/server/api/operation.ts";
+import type { ApiShapeName } from "../../src/server/api/shapes.generated.ts";
+import { API_SHAPES } from "../../src/server/api/shapes.ts";
+import { scopeOf } from "../../src/server/auth/scopes.ts";
 import { ROOT } from "./write-files.ts";
 
 export type Language = "en" | "zh";
@@ -172,6 +176,37 @@ export function frameSections(frames: { readonly [tag: string]: Shape }): string
       return `### \`${tag}\`\n\n${shape.about}${stop}\n\n${origin}${shapeTable(withInner(shape), "en")}`;
     })
     .join("\n\n");
+}
+
+/** A table of the fields of a body, or of the parameters of a query. */
+export function fieldTable(shape: ApiShapeName): string {
+  const rows = Object.entries(fieldsOf(shape)).map(([name, { schema, required, about }]) => [
+    `\`${name}\`${required ? " (required)" : ""}`,
+    typeText(schema, "en"),
+    about,
+  ]);
+  return table(["Field", "Type", "Description"], rows);
+}
+
+/** A table of endpoints: what they receive in the query (`?name`) or the body, and the scope that they need. */
+export function endpointTable(operations: readonly AnyOperation[]): string {
+  const rows = operations.map(({ method, path, query, body, summary, description, action }) => [
+    `\`${method} ${path}\``,
+    [...namesOf(query).map((name) => `\`?${name}\``), ...namesOf(body).map((name) => `\`${name}\``)].join(", "),
+    scopeOf(action) ?? "none",
+    description === undefined ? summary : `${summary}. ${description}`,
+  ]);
+  return table(["Endpoint", "Query and body", "Scope", "Description"], rows);
+}
+
+function namesOf(shape: ApiShapeName | undefined): readonly string[] {
+  return shape === undefined ? [] : Object.keys(fieldsOf(shape));
+}
+
+function fieldsOf(shape: ApiShapeName): Fields {
+  const { fields } = API_SHAPES[shape] ?? {};
+  if (fields === undefined) throw new TypeError(`No shape is named ${shape}`);
+  return fields;
 }
 
 /** Lists the fields of `data` and `metadata` by path instead of as objects. */
