@@ -61,7 +61,7 @@ describe("loom run with a knowledge base", () => {
   it("prints a to-do list as part of the answer if there is no terminal", async () => {
     const out = await newPlace().read("run", "Search the deployment docs and make a checklist");
     expect(out).toMatch(
-      /list from “Deployment guide” \[\d\]:\n+Deployment guide\n\[ \] Install Node\.js 24 or newer\n(?:\[ \] .*\n){7}\n.*8 items/,
+      /list from “Deployment guide” \[\d\]:\n+Deployment guide\n\[ \] Install Node\.js 24 or newer\n(?:\[ \] .*\n){7}\nSource: “Deployment guide” /,
     );
   });
 

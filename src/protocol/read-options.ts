@@ -88,10 +88,11 @@ export function readOptions<Table extends AnyOptionTable>(
   for (const [name, { defaultValue }] of Object.entries(table))
     if (defaultValue !== undefined) read[name] = defaultValue;
   for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    const option = path === "" ? name : `${path}.${name}`;
     const rule = Object.hasOwn(table, name) ? table[name] : undefined;
-    if (rule === undefined && !isPart) throw describeUnknown(name, table, context);
-    if (rule === undefined || value === undefined) continue;
-    read[name] = readValue(path === "" ? name : `${path}.${name}`, rule, value, context);
+    if (rule !== undefined) read[name] = readValue(option, rule, value, context);
+    else if (!isPart) throw describeUnknown(name, table, context);
   }
   return read as OptionsOf<Table>;
 }

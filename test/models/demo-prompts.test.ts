@@ -125,7 +125,7 @@ const PAGES = [
   "spec/README.md",
   "web/src/start/start-words.ts",
   "docs/http.md",
-  ...["quickstart", "what-and-why", "concepts"].flatMap((name) => [`docs/${name}.md`, `docs/${name}.zh.md`]),
+  ...["quickstart", "concepts"].flatMap((name) => [`docs/${name}.md`, `docs/${name}.zh.md`]),
   ...["install-and-first-run", "what-is-loom", "observe", "agents", "tools-and-approval"].flatMap((name) =>
     ["en", "zh"].map((language) => `docs/handbook/${language}/${name}.md`),
   ),
