@@ -1,11 +1,11 @@
 /**
  * A Vitest reporter that prints the tests that passed only when repeated and, at the end of a run of many files, the ten
- * slowest test files and the seed. It keeps the CPU time of a run of all files for `npm run size`.
+ * slowest test files, the number of skipped tests and the seed. It keeps the CPU time of a run of all files for `npm run size`.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
-import { SEED } from "../test/sampling.ts";
+import { LONG, SEED } from "../test/sampling.ts";
 
 const SHOWN = 10;
 /** A run of fewer files is not a run of all tests, and its output is short. */
@@ -26,10 +26,17 @@ export function createSlowestFiles(root: string): Reporter {
       if (modules.length >= ALL_FILES) keepCpuTime();
       const unstable = modules.flatMap((module) => findUnstable(module, root));
       if (unstable.length > 0) console.error(`\nWARNING: passed only when repeated:\n${unstable.join("\n")}\n`);
-      if (modules.length >= MIN_FILES)
-        console.log(
-          `\n${formatSlowest(modules.map((module) => timeOf(module, root)))}\n\nSeed of the sampled cases (TEST_SEED): ${SEED}\n`,
-        );
+      if (modules.length < MIN_FILES) return;
+      console.log(
+        [
+          "",
+          formatSlowest(modules.map((module) => timeOf(module, root))),
+          "",
+          ...describeSkipped(modules.flatMap(({ children }) => [...children.allTests("skipped")]).length),
+          `Seed of the sampled cases (TEST_SEED): ${SEED}`,
+          "",
+        ].join("\n"),
+      );
     },
   };
 }
@@ -44,6 +51,16 @@ function keepCpuTime(): void {
   const cpu = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
   mkdirSync(dirname(TEST_TIMES), { recursive: true });
   writeFileSync(TEST_TIMES, JSON.stringify({ cpu: Math.round(cpu) }));
+}
+
+function describeSkipped(count: number): readonly string[] {
+  if (count === 0) return [];
+  const others = "need a program, a platform or a version that is not there, such as zsh or PostgreSQL";
+  return [
+    LONG
+      ? `Skipped tests: ${count}. They ${others}.`
+      : `Skipped tests: ${count}. Most run only in \`npm run test:long\`; others ${others}.`,
+  ];
 }
 
 function findUnstable({ children, moduleId }: TestModule, root: string): readonly string[] {

@@ -300,6 +300,11 @@ describe("a permission for all calls of a tool", () => {
     expect(await sendCommand(log, permit("allow", { name: "more" }))).toMatchObject({ outcome: { code: "done" } });
   });
 
+  it("checks no fields of other commands", async () => {
+    const { log } = await setUp();
+    expect(await sendCommand(log, permit("allow", { run_id: 5 }))).toMatchObject({ outcome: { code: "done" } });
+  });
+
   it("approves the calls that wait, and asks for no later one, also after a restart", async () => {
     const { log, session, run, node } = await setUp();
     const waiting = run.requestApproval(request, node);
