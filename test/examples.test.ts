@@ -241,7 +241,8 @@ describe("examples", { timeout: 120_000 }, () => {
       const [loom, engine] = followers;
       expect(loom.errors() + engine.errors()).toContain("the sender is no longer running");
       for (const { errors } of followers) expect(errors()).toContain("the run has ended: error interrupted");
-      expect(parse(loom.lines.at(-1))).toMatchObject({ type: "run_end", status: "error", code: "interrupted" });
+      expect(parse(loom.lines.at(-2))).toMatchObject({ type: "run_end", status: "error", code: "interrupted" });
+      expect(parse(loom.lines.at(-1))).toMatchObject({ reply: "" });
       expect(parse(engine.lines.at(-1))).toMatchObject({ type: "session_end", data: { status: "error" } });
       for (const dialect of ["loom", "engine"] as const) {
         const { lines } = dialect === "loom" ? loom : engine;
