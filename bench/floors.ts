@@ -29,10 +29,7 @@ interface Floors {
 const FILE = join(import.meta.dirname, "floors.json");
 const ROOT = join(import.meta.dirname, "..");
 const GROWTH = "growth";
-/**
- * What the same code may differ by in another run or on another machine, in addition to the spread of the rounds. Two
- * machines with the same name of processor differed by up to this.
- */
+/** What the same code may differ by on another or a busier machine, in addition to the spread of the rounds. */
 const MARGIN = 0.3;
 
 const readFloors = (): Floors => JSON.parse(readFileSync(FILE, "utf8")) as Floors;

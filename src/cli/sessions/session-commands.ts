@@ -180,5 +180,5 @@ export const SESSIONS: CliCommand = {
     SESSIONS_RENAME,
     SESSIONS_DELETE,
   ],
-  notes: ["SESSION is an ID, or the start of one that no other session has."],
+  notes: ["SESSION is an ID, or the start of one that no other session has. `delete --yes` needs whole IDs."],
 };
