@@ -2,7 +2,7 @@
 import type { Language } from "../protocol/detect-language.ts";
 import { type JsonObject, LoomError, type ToolRule } from "../protocol/index.ts";
 import { assertTool } from "./define-tool.ts";
-import { ConcurrencyLimit, type Release } from "./concurrency-limit.ts";
+import { ConcurrencyLimit, type Release } from "../protocol/concurrency-limit.ts";
 import { summarizeCall, summarizeTool } from "./summarize-tool.ts";
 import type { Tool } from "./tool.ts";
 
@@ -58,7 +58,7 @@ export function createToolbox(
     if (byName.has(name)) throw new LoomError("tool_invalid", `Two tools have the name ${name}`, { name });
     if (byName.size >= maxTools) throw new LoomError("tool_invalid", `An agent can have at most ${maxTools} tools`);
     byName.set(name, tool);
-    if (concurrency !== undefined) gates.set(name, new ConcurrencyLimit(concurrency, maxWaiting));
+    if (concurrency !== undefined) gates.set(name, new ConcurrencyLimit(concurrency, { maxWaiting, tooMany }));
   }
   const descriptions = [...byName.values()].map(({ name, description, inputSchema }) => ({
     name,
@@ -83,4 +83,8 @@ export function createToolbox(
     isIdempotent: (name) => byName.get(name)?.idempotent === true,
     enter: async (name, signal) => (await gates.get(name)?.enter(signal)) ?? (() => undefined),
   };
+}
+
+function tooMany(limit: number): LoomError {
+  return new LoomError("queue_full", `${limit} calls are already waiting for this tool; try again later`, { limit });
 }

@@ -19,7 +19,7 @@ import type { ForkedSession, ForkSession, IngestResult, SessionDetails } from ".
 import type { AgentBlobs } from "../../agents/attachments.ts";
 import type { BlobStore } from "../../server/blobs/blob-store.ts";
 import { createAgentBlobs } from "../../server/blobs/create-agent-blobs.ts";
-import { reserveIn } from "../../server/blobs/reserve-blobs.ts";
+import { reserveIn } from "../../server/blobs/blob-rules.ts";
 import { deleteSessionAndBlobs } from "../../server/commands/delete-session.ts";
 import { executeCommand } from "../../server/commands/execute-command.ts";
 import { readTitle, updateConversation } from "../../server/endpoints/conversation-versions.ts";

@@ -27,7 +27,7 @@ describe("ConcurrencyLimit", () => {
   });
 
   it("rejects when the queue is full", async () => {
-    const gate = new ConcurrencyLimit(1, 1);
+    const gate = new ConcurrencyLimit(1, { maxWaiting: 1 });
     await gate.enter(never);
     void gate.enter(never);
     await expect(gate.enter(never)).rejects.toMatchObject({ code: "queue_full" });
