@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { callOf, createToolRecorder, toolOf } from "../../test/tool-recorder.ts";
-import { limitToolbox } from "./limit-toolbox.ts";
+import { createToolbox, limitToolbox } from "./toolbox.ts";
 import { runToolCall } from "./run-tool-call.ts";
-import { createToolbox } from "./toolbox.ts";
 
 const ran: unknown[] = [];
 const tool = toolOf((input) => void ran.push(input));
