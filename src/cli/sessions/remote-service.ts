@@ -12,6 +12,7 @@ import type {
   ActiveRuns,
   Agents,
   Approvals,
+  ErasedOwner,
   ForkedSession,
   ForkSession,
   IngestResult,
@@ -184,6 +185,10 @@ export class RemoteService implements SessionService {
       if (isLoomError(error, "unknown_session")) return false;
       throw error;
     }
+  }
+
+  async eraseOwner(owner: string): Promise<ErasedOwner> {
+    return this.#api.getJson({ method: "DELETE", path: `/v1/owners/${encodeURIComponent(owner)}` });
   }
 
   async ingest({ sessionId, body, dialect, framing, signal }: IngestRequest): Promise<IngestResult> {
