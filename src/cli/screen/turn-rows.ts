@@ -170,12 +170,11 @@ export class TurnRows {
     ];
     const why =
       reason === undefined || status === "completed" ? "" : `${reason}${code === undefined ? "" : ` (${code})`}`;
-    const { width, paint } = this.#options;
     return [
       ...(status === "error" && why !== "" && !hasErrorOfEnd(turn)
         ? this.#wrap([{ text: `the run failed: ${why}`, style: "red" }])
         : []),
-      paint("dim", cutColumns(parts.join(", "), width)),
+      ...this.#wrap([{ text: parts.join(", "), style: "dim" }]),
     ];
   }
 
