@@ -13,6 +13,7 @@ import {
   defineOptional,
   describeGivenValue,
   durationOrNone,
+  type OptionalSetting,
   type Setting,
   type SettingKind,
   type SettingWithDefault,
@@ -33,6 +34,15 @@ function limit(option: keyof ServerLimits, kind: SettingKind<number>, about: str
 }
 
 const count = wholeNumber("a number", 1);
+
+function ofCredential(name: keyof typeof DEFAULT_PRINCIPAL_LIMITS, about: string): SettingWithDefault<number> {
+  return define<number>(GROUP, count, DEFAULT_PRINCIPAL_LIMITS[name], about);
+}
+
+/** There is none by default. */
+function noLimit(kind: SettingKind<number>, about: string): OptionalSetting<number> {
+  return defineOptional(GROUP, kind, about, "no limit");
+}
 
 export const LIMITS = {
   heartbeat: limit("heartbeatMs", durationOrNone, "interval between heartbeats on idle streams"),
@@ -84,51 +94,16 @@ export const LIMITS = {
   "max-sockets": limit("maxSockets", count, "maximum number of open WebSockets"),
   "max-subscriptions": limit("maxSubscriptions", count, "maximum number of streams on one WebSocket"),
   "max-connections": limit("maxConnections", count, "maximum number of open connections"),
-  "requests-per-minute": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.requestsPerMinute,
-    "requests per minute for each credential",
-  ),
-  "runs-per-minute": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.runsPerMinute,
-    "run starts per minute for each credential",
-  ),
-  "max-runs-per-token": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.maxRuns,
-    "concurrent runs of each credential, including queued runs",
-  ),
-  "max-streams-per-token": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.maxStreams,
-    "concurrent streams and WebSockets of each credential",
-  ),
-  "max-searches-per-token": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.maxSearches,
-    "concurrent searches of each credential; further ones wait",
-  ),
-  "tokens-per-day": defineOptional(
-    GROUP,
-    count,
-    "model tokens that the runs of each credential may use per UTC day",
-    "no limit",
-  ),
-  "max-sessions-per-owner": defineOptional(GROUP, count, "sessions that each owner may have", "no limit"),
-  "max-bytes-per-owner": defineOptional(GROUP, bytes, "total size of the runs that each owner may have", "no limit"),
-  "max-blobs-per-owner": defineOptional(GROUP, count, "images and files that each owner may have", "no limit"),
-  "max-blob-bytes-per-owner": defineOptional(
-    GROUP,
-    bytes,
-    "total size of the images and files that each owner may have",
-    "no limit",
-  ),
+  "requests-per-minute": ofCredential("requestsPerMinute", "requests per minute for each credential"),
+  "runs-per-minute": ofCredential("runsPerMinute", "run starts per minute for each credential"),
+  "max-runs-per-token": ofCredential("maxRuns", "concurrent runs of each credential, including queued runs"),
+  "max-streams-per-token": ofCredential("maxStreams", "concurrent streams and WebSockets of each credential"),
+  "max-searches-per-token": ofCredential("maxSearches", "concurrent searches of each credential; further ones wait"),
+  "tokens-per-day": noLimit(count, "model tokens that the runs of each credential may use per UTC day"),
+  "max-sessions-per-owner": noLimit(count, "sessions that each owner may have"),
+  "max-bytes-per-owner": noLimit(bytes, "total size of the runs that each owner may have"),
+  "max-blobs-per-owner": noLimit(count, "images and files that each owner may have"),
+  "max-blob-bytes-per-owner": noLimit(bytes, "total size of the images and files that each owner may have"),
   "audit-log-bytes": define(
     GROUP,
     bytes,
