@@ -22,26 +22,24 @@ import {
   wholeNumber,
 } from "./setting.ts";
 
-const GROUP = "Limits";
-
 /** A limit that is an option of the server, with its name there. */
 interface ServerLimit extends SettingWithDefault<number> {
   readonly option: keyof ServerLimits;
 }
 
 function limit(option: keyof ServerLimits, kind: SettingKind<number>, about: string): ServerLimit {
-  return { ...define(GROUP, kind, SERVER_LIMITS[option], about), option };
+  return { ...define(kind, SERVER_LIMITS[option], about), option };
 }
 
 const count = wholeNumber("a number", 1);
 
 function ofCredential(name: keyof typeof DEFAULT_PRINCIPAL_LIMITS, about: string): SettingWithDefault<number> {
-  return define<number>(GROUP, count, DEFAULT_PRINCIPAL_LIMITS[name], about);
+  return define<number>(count, DEFAULT_PRINCIPAL_LIMITS[name], about);
 }
 
 /** There is none by default. */
 function noLimit(kind: SettingKind<number>, about: string): OptionalSetting<number> {
-  return defineOptional(GROUP, kind, about, "no limit");
+  return defineOptional(kind, about, "no limit");
 }
 
 export const LIMITS = {
@@ -52,14 +50,13 @@ export const LIMITS = {
     durationOrNone,
     "time to wait for the outcome of a command before answering that it is pending",
   ),
-  "search-timeout": define(GROUP, timer, 2000, "maximum time of a search in sessions or the knowledge base"),
+  "search-timeout": define(timer, 2000, "maximum time of a search in sessions or the knowledge base"),
   "max-run-attempts": define(
-    GROUP,
     count,
     3,
     "maximum attempts of a run whose process dies, the first included; then it ends with too_many_attempts",
   ),
-  "max-sessions": define(GROUP, count, 4000, "maximum number of active sessions; further ones wait"),
+  "max-sessions": define(count, 4000, "maximum number of active sessions; further ones wait"),
   "max-body": limit("maxBodyBytes", bytes, "maximum size of a JSON request body"),
   "max-inline": limit("maxInlineBytes", bytes, "maximum size of the JSON request body of a message with files in it"),
   "max-message": limit("maxInboundLength", bytes, "maximum length of a WebSocket message in characters"),
@@ -104,14 +101,8 @@ export const LIMITS = {
   "max-bytes-per-owner": noLimit(bytes, "total size of the runs that each owner may have"),
   "max-blobs-per-owner": noLimit(count, "images and files that each owner may have"),
   "max-blob-bytes-per-owner": noLimit(bytes, "total size of the images and files that each owner may have"),
-  "audit-log-bytes": define(
-    GROUP,
-    bytes,
-    AUDIT_FILE_LIMITS.maxBytes,
-    "size at which the audit log is renamed to PATH.1",
-  ),
+  "audit-log-bytes": define(bytes, AUDIT_FILE_LIMITS.maxBytes, "size at which the audit log is renamed to PATH.1"),
   "audit-log-files": define(
-    GROUP,
     wholeNumber("a number", 0, 1000),
     AUDIT_FILE_LIMITS.maxFiles,
     "number of renamed audit logs to keep",
