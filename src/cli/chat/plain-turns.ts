@@ -3,8 +3,7 @@
  * line by line, so that a screen reader is not interrupted inside a sentence.
  */
 import type { MessagePart, MessageView, TurnView } from "../../client/index.ts";
-import { cleanText, plural } from "../fit-text.ts";
-import { formatDuration } from "../screen/format-note.ts";
+import { cleanText, formatDuration, plural } from "../fit-text.ts";
 import { summarizeThoughts } from "../screen/thought-rows.ts";
 import { type ShownTodoLists, hasErrorOfEnd } from "../screen/turn-rows.ts";
 
