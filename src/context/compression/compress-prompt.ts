@@ -12,7 +12,7 @@ import type { CompressionAppliedEvent, ErrorEvent } from "../../protocol/events.
 import { chooseCut, type ConversationTurns, type PromptCut, splitTurns } from "./choose-cut.ts";
 import type { CompressionContext } from "./compression-context.ts";
 import { COMPRESSION_DEFAULTS } from "./compression-options.ts";
-import type { Prompt } from "./compressor.ts";
+import type { Prompt } from "./prompt-tokens.ts";
 import {
   describeCoverage,
   digestMessages,
