@@ -19,8 +19,6 @@ export interface PrometheusOptions {
   readonly register?: PrometheusRegister;
   /** Prefix of every metric name. Default: `loom_`. */
   readonly prefix?: string;
-  /** The prom-client module to use. Default: the installed package. */
-  readonly client?: PrometheusClient;
   /** Maximum values per label: agents, models, tools and errors. Further values become `other`. Default: 100. */
   readonly maxLabels?: number;
   /** Maximum open calls remembered per run. Default: 1,000. */
@@ -48,9 +46,11 @@ export async function createPrometheusObserver(options: PrometheusOptions = {}):
   const { prefix = "loom_", maxLabels = DEFAULT_MAX_LABELS, maxOpenCalls = MAX_OPEN_CALLS } = options;
   assertLimit("maxLabels", maxLabels, 0);
   assertLimit("maxOpenCalls", maxOpenCalls, 1);
-  const client =
-    options.client ??
-    (await loadPackage("prom-client", "to export metrics to Prometheus", () => import("prom-client")));
+  const client: PrometheusClient = await loadPackage(
+    "prom-client",
+    "to export metrics to Prometheus",
+    () => import("prom-client"),
+  );
   const { register = new client.Registry() } = options;
   const target = { client, register, prefix };
   const sink = createPrometheusSink(target, maxLabels);

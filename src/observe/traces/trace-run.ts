@@ -21,12 +21,13 @@ import { type SpanHost, TraceSpan } from "./trace-span.ts";
 /** Values of `SpanKind`. */
 const INTERNAL = 0;
 const CLIENT = 2;
+/** Maximum events on the span of a run. Further ones are counted in `loom.dropped.events`. */
+const MAX_EVENTS = 100;
 
 /** The tracer, the limits and the contexts of one run. */
 export interface TraceRunOptions {
   readonly tracer: Tracer;
   readonly maxOpenSpans: number;
-  readonly maxEvents: number;
   readonly agentName: string | undefined;
   /** Undefined unless content capture is enabled. */
   readonly content: ContentWriter | undefined;
@@ -242,7 +243,7 @@ export class TraceRun implements RunObserver, SpanHost {
 
   addEvent(name: string, attributes: Attributes): void {
     if (this.#root === undefined) return;
-    if (++this.#events <= this.#options.maxEvents) this.#root.addEvent(name, attributes, this.#now);
+    if (++this.#events <= MAX_EVENTS) this.#root.addEvent(name, attributes, this.#now);
   }
 
   #finish(root: TraceSpan): void {
@@ -267,7 +268,7 @@ export class TraceRun implements RunObserver, SpanHost {
       }
     }
     if (this.#droppedSpans > 0) root.set(LOOM.droppedSpans, this.#droppedSpans);
-    const droppedEvents = this.#events - this.#options.maxEvents;
+    const droppedEvents = this.#events - MAX_EVENTS;
     if (droppedEvents > 0) root.set(LOOM.droppedEvents, droppedEvents);
     root.end(this.#now);
   }
