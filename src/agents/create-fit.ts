@@ -1,5 +1,6 @@
 /** Creates the function that fits the prompts of one run to the model and records each compression. */
-import type { Compressor, FitOptions } from "../context/compression/compressor.ts";
+import type { FitOptions } from "../context/compression/compression-context.ts";
+import type { Compressor } from "../context/compression/compressor.ts";
 import type { ContentRecorder } from "./content-recorder.ts";
 import type { ThinkCallOptions } from "./think.ts";
 
@@ -9,7 +10,7 @@ export function createFit(
     readEarlier,
     recorder,
     ...options
-  }: Omit<FitOptions, "signal" | "onEvent" | "createCallId" | "onCall"> & {
+  }: Omit<FitOptions, "signal" | "emit" | "createCallId" | "onCall"> & {
     readonly recorder?: ContentRecorder | undefined;
   },
 ): NonNullable<ThinkCallOptions["fit"]> {
@@ -25,12 +26,12 @@ export function createFit(
     }
   };
   let summaries = 0;
-  return async (prompt, { span, post, signal }) => {
-    const { messages } = await compressor.fit(prompt, {
+  return async (prompt, { span, post, signal }) =>
+    compressor.fit(prompt, {
       ...options,
       signal,
       createCallId: () => `${span.nodeId}.summary.${++summaries}`,
-      onEvent: async (event) => {
+      emit: async (event) => {
         const written = span.emit(event);
         // The summary model is called after its `llm_start` is durable. Writing the other events may fail if the run
         // has ended.
@@ -42,6 +43,4 @@ export function createFit(
       },
       ...(readEarlier === undefined ? {} : { readEarlier: () => readOnce(readEarlier) }),
     });
-    return messages;
-  };
 }

@@ -2,8 +2,7 @@
  * Answers messages with a model and tools: loads the model, reads the history, and lets the agent's kind execute its
  * graph. Between runs it keeps nothing of a session except the history it has read.
  */
-import type { Compressor } from "../context/compression/compressor.ts";
-import { createCompressor } from "../context/compression/create-compressor.ts";
+import { Compressor } from "../context/compression/compressor.ts";
 import type { DeadRun, FinishOptions } from "../engine/index.ts";
 import type { ErrorReporter } from "../engine/error-reporter.ts";
 import { resumeGraph, runGraph } from "../graph/index.ts";
@@ -74,7 +73,7 @@ export class ModelStrategy implements AgentStrategy {
     const { compression = false, history } = options;
     // A summary cannot contain what the history leaves out.
     this.#conversations = new Conversations(compression === false ? history : { ...LONG_HISTORY, ...history });
-    if (compression !== false) this.#compressor = createCompressor(compression === true ? {} : compression);
+    if (compression !== false) this.#compressor = new Compressor(compression === true ? {} : compression);
     this.#toolbox = createToolbox([...(options.tools ?? []), ...(this.#kind.tools ?? [])]);
   }
 
@@ -179,9 +178,8 @@ export class ModelStrategy implements AgentStrategy {
           ? {}
           : {
               fit: createFit(compressor, {
-                sessionId,
                 // Summaries are discarded together with the conversation.
-                scope: conversation ?? run,
+                session: conversation ?? run,
                 recorder,
                 model,
                 turnStart: history.length,

@@ -11,7 +11,7 @@ import type { PushResult } from "../engine/sequencer.ts";
 import type { AgentRun } from "./agent-run.ts";
 import type { Attachments } from "./attachments.ts";
 import type { ContentRecorder } from "./content-recorder.ts";
-import type { Prompt } from "../context/compression/compressor.ts";
+import type { Prompt } from "../context/compression/prompt-tokens.ts";
 import { hasStructuredOutput } from "./create-format.ts";
 import { callModel } from "../models/call-model.ts";
 import { resolveCallSettings } from "../models/call-settings.ts";

@@ -2,7 +2,7 @@
 export type { CompressionOptions } from "./compression/compression-options.ts";
 export { loadTokenCounter, type TokenCounter } from "./compression/token-counter.ts";
 export type { ImportOutcome } from "./knowledge-base/import-documents.ts";
-export type { DocumentPassage } from "./knowledge-base/join-passages.ts";
+export type { DocumentPassage } from "./knowledge-base/read-passages.ts";
 export type { KnowledgeBaseOptions } from "./knowledge-base/knowledge-base-options.ts";
 export {
   type AddedDocument,

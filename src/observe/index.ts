@@ -18,7 +18,7 @@ export {
 export type { ObservedRun, Observer, RunObserver } from "./observer.ts";
 export { MetricsCollector, type MetricsCollectorOptions } from "./metrics/metrics-collector.ts";
 export type { MetricsSummary, ModelSummary, TokenSummary, ToolSummary } from "./metrics/metrics-summary.ts";
-export type { PrometheusClient, PrometheusRegister } from "./metrics/prometheus-metrics.ts";
+export type { PrometheusRegister } from "./metrics/prometheus-metrics.ts";
 export {
   createPrometheusObserver,
   type PrometheusObserver,

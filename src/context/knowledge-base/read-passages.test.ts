@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { joinPassages } from "./join-passages.ts";
+import { joinPassages } from "./read-passages.ts";
 import { splitDocument } from "./split-document.ts";
 
 function rejoin(lines: readonly string[], options: { maxCharacters: number; overlap: number; isMarkdown: boolean }) {

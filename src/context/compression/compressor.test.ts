@@ -4,8 +4,8 @@ import { OfflineModel } from "../../models/offline-model.ts";
 import { ScriptedModel, type ScriptedTurn } from "../../models/testing.ts";
 import type { CompressionAppliedEvent } from "../../protocol/events.generated.ts";
 import type { CompressionOptions } from "./compression-options.ts";
-import type { FittedPrompt } from "./compressor.ts";
-import { createCompressor } from "./create-compressor.ts";
+import { fitPrompt, type FittedPrompt } from "../../../test/contracts/fit-prompt.ts";
+import { Compressor } from "./compressor.ts";
 import { reply, say } from "../../../test/contracts/random-conversation.ts";
 
 const SYSTEM = { role: "system", content: "You are helpful." } as const;
@@ -21,9 +21,9 @@ function converse(turns: number, from = 0): ModelMessage[] {
 
 function createFitter(script: ConstructorParameters<typeof ScriptedModel>[0], options: CompressionOptions = {}) {
   const model = new ScriptedModel(script);
-  const compressor = createCompressor({ ...WINDOW, ...options });
+  const compressor = new Compressor({ ...WINDOW, ...options });
   const fit = (messages: readonly ModelMessage[], more: { signal?: AbortSignal; reader?: LanguageModel } = {}) =>
-    compressor.fit({ messages }, { sessionId: "s", model: more.reader ?? model, signal: more.signal ?? SIGNAL });
+    fitPrompt(compressor, { messages }, { model: more.reader ?? model, signal: more.signal ?? SIGNAL });
   return { model, compressor, fit };
 }
 
@@ -191,7 +191,7 @@ describe("a prompt that is too long", () => {
     const { compressor, model } = createFitter([summary("Short.")]);
     const messages = converse(18);
     const fit = (maxOutputTokens: number) =>
-      compressor.fit({ messages, settings: { maxOutputTokens } }, { sessionId: "s", model, signal: SIGNAL });
+      fitPrompt(compressor, { messages, settings: { maxOutputTokens } }, { model, signal: SIGNAL });
     expect((await fit(100)).events).toEqual([]);
     const fitted = await fit(2600);
     expect(appliedOf(fitted).after_tokens).toBeLessThanOrEqual(1400);
@@ -327,12 +327,12 @@ describe("the summary", () => {
       reads++;
       return [appliedOf(made)];
     };
-    const compressor = createCompressor(WINDOW);
-    const options = { sessionId: "s", model: second, signal: SIGNAL, readEarlier };
-    const fitted = await compressor.fit({ messages: structuredClone(messages) }, options);
+    const compressor = new Compressor(WINDOW);
+    const options = { model: second, signal: SIGNAL, readEarlier };
+    const fitted = await fitPrompt(compressor, { messages: structuredClone(messages) }, options);
     expect(fitted.events).toEqual([]);
     expect(fitted.messages).toEqual(made.messages);
-    await compressor.fit({ messages }, options);
+    await fitPrompt(compressor, { messages }, options);
     expect(reads).toBe(1);
   });
 });
