@@ -114,7 +114,9 @@ export function Shell(): ReactNode {
       )}
       <main className="page-main" data-start={isStart} inert={(isNarrow && isDrawerOpen) || isSheet}>
         <Header session={session} isListShown={isListShown} onToggleList={isShared ? undefined : toggleList} />
-        <ConversationPane session={session} handle={conversation} />
+        <PageBoundary>
+          <ConversationPane session={session} handle={conversation} />
+        </PageBoundary>
         {mayRun ? <Composer session={session} onSend={() => conversation.current?.toEnd()} /> : <ReadOnlyNote />}
         {isStart ? (
           <div className="page-start-more">

@@ -1,7 +1,7 @@
 // Reasons for an empty session.
 import { expect, it } from "vitest";
 import type { SessionView, StreamState } from "loom-agent/client";
-import { findEmptyReason } from "./find-empty-reason.ts";
+import { findEmptyReason } from "./conversation-pane.tsx";
 
 const find = (state: Partial<StreamState>) => findEmptyReason({ state } as SessionView);
 
