@@ -2,6 +2,7 @@
 import { type ReactNode, type SubmitEvent, useEffect, useId, useRef, useState } from "react";
 import { Button, Spinner, useWords } from "loom-agent/react";
 import type { Json, JsonObject } from "loom-agent/protocol";
+import { createQuery } from "../api/query.ts";
 import { readEditedState } from "./edit-state.ts";
 import { FORK_WORDS } from "./fork-words.ts";
 import type { InspectorApi } from "./inspector-api.ts";
@@ -26,19 +27,19 @@ export function ForkEditor({ session, checkpointId, api, onFork, onClose }: Fork
   const [fault, setFault] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
-    const stop = new AbortController();
-    api.readCheckpoint(session, checkpointId, stop.signal).then(
-      ({ state }) => {
-        if (stop.signal.aborted) return;
-        setBefore(state);
-        setText(JSON.stringify(state, undefined, 2));
-        requestAnimationFrame(() => field.current?.focus());
-      },
-      (error: unknown) => {
-        if (!stop.signal.aborted) setFault(words.failed(error instanceof Error ? error.message : String(error)));
-      },
-    );
-    return () => stop.abort();
+    const query = createQuery();
+    query
+      .latest((signal) => api.readCheckpoint(session, checkpointId, signal))
+      .then(
+        (checkpoint) => {
+          if (checkpoint === undefined) return;
+          setBefore(checkpoint.state);
+          setText(JSON.stringify(checkpoint.state, undefined, 2));
+          requestAnimationFrame(() => field.current?.focus());
+        },
+        (error: unknown) => setFault(words.failed(error instanceof Error ? error.message : String(error))),
+      );
+    return query.cancel;
     // Another language does not load the state again.
   }, [api, session, checkpointId]);
   const submit = async (event: SubmitEvent): Promise<void> => {
