@@ -1,5 +1,5 @@
 /** An answer in HTML. Without a DOM parser, as on a server, the source is shown as text. */
-import { memo, type ReactNode, useRef } from "react";
+import { memo, type ReactNode, useState } from "react";
 import { useWords } from "../ui/words.ts";
 import { buildHtmlElements } from "./html-elements.tsx";
 import { parseInert } from "./parse-inert.ts";
@@ -16,18 +16,15 @@ const SHORT = 4000;
 const GROWTH = 1 / 4;
 
 export function HtmlText({ text, isComplete }: HtmlTextProps): ReactNode {
-  const parsed = useRef("");
+  const [before, setParsed] = useState("");
   const isDue =
-    isComplete ||
-    text.length <= SHORT ||
-    !text.startsWith(parsed.current) ||
-    text.length >= parsed.current.length * (1 + GROWTH);
-  // A cache that any render may fill.
-  if (isDue) parsed.current = text;
-  const rest = text.slice(parsed.current.length);
+    isComplete || text.length <= SHORT || !text.startsWith(before) || text.length >= before.length * (1 + GROWTH);
+  const parsed = isDue ? text : before;
+  if (parsed !== before) setParsed(parsed);
+  const rest = text.slice(parsed.length);
   return (
     <div className="loom-text" dir="auto">
-      <HtmlFragment html={parsed.current} />
+      <HtmlFragment html={parsed} />
       {rest === "" ? null : <RestText text={rest} clean={stripTags} />}
     </div>
   );

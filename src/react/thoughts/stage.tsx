@@ -2,7 +2,7 @@
  * The current stage of a run in one line. Screen readers announce stage changes, but not numbers within a stage or the
  * elapsed time.
  */
-import { memo, type ReactNode, useRef, useState } from "react";
+import { memo, type ReactNode, useState } from "react";
 import type { StreamState, TurnView } from "../../client/index.ts";
 import { useSecondsFormat } from "../parts/clock-text.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -119,9 +119,9 @@ const Elapsed = memo(function Elapsed({ since, isStopped }: ElapsedProps): React
   const formatSeconds = useSecondsFormat();
   const now = useNow();
   const [mountedAt] = useState(now);
-  const shownAt = useRef(now);
-  if (!isStopped) shownAt.current = now;
-  const at = shownAt.current;
+  const [shownAt, setShownAt] = useState(now);
+  const at = isStopped ? shownAt : now;
+  if (at !== shownAt) setShownAt(at);
   const isPlausible = since !== undefined && since <= at && at - since < PLAUSIBLE_MS;
   const seconds = Math.max(0, Math.floor((at - (isPlausible ? since : mountedAt)) / SECOND_MS));
   return <span className="loom-stage-clock">{formatSeconds(seconds)}</span>;

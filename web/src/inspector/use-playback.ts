@@ -1,5 +1,5 @@
 /** Plays a run at its original pace until it ends or playback is stopped. */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { advancePlayback, type Speed } from "./playback.ts";
 import type { RunRecording } from "./run-recording.ts";
 
@@ -26,7 +26,9 @@ export function usePlayback({ recording, position, isGrowing, onMove }: Playback
   const [isPlaying, setPlaying] = useState(false);
   const [speed, setSpeed] = useState<Speed>(1);
   const latest = useRef({ position, isGrowing, onMove });
-  latest.current = { position, isGrowing, onMove };
+  useLayoutEffect(() => {
+    latest.current = { position, isGrowing, onMove };
+  });
   useEffect(() => {
     if (!isPlaying) return undefined;
     let left = 0;
