@@ -1,5 +1,5 @@
 /**
- * The run inspector: timeline, replay, frames, tokens and graph state of one run. All tabs share one position in the
+ * The run inspector: timeline, replay, frames, model calls and graph state of one run. All tabs share one position in the
  * run. It makes its own recording of the run and does not change the page.
  */
 import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -23,11 +23,11 @@ import { Scrubber } from "./scrubber.tsx";
 import { StateView } from "./state-view.tsx";
 import { Tabs } from "./tabs.tsx";
 import { TimelineView } from "./timeline-view.tsx";
-import { TokensView } from "./tokens-view.tsx";
 import { usePlayback } from "./use-playback.ts";
 import { useRecording } from "./use-recording.ts";
 import { useReplay } from "./use-replay.ts";
 import { WireView } from "./wire-view.tsx";
+import "./inspector.css";
 
 export interface InspectorProps {
   readonly session: string;
@@ -67,7 +67,7 @@ export function Inspector({ runId, ...rest }: InspectorProps): ReactNode {
   );
 }
 
-const TABS = ["timeline", "replay", "frames", "calls", "tokens", "state"] as const;
+const TABS = ["timeline", "replay", "frames", "calls", "state"] as const;
 type InspectorTab = (typeof TABS)[number];
 
 function RunInspector(props: InspectorProps & { readonly runId: string }): ReactNode {
@@ -180,22 +180,13 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
         {tab === "calls" ? (
           <CallsView
             recording={recording}
+            count={count}
             turn={turn}
             usageCount={usageCount}
             frame={frame}
             api={api}
             prices={prices}
             onPrices={onPrices}
-            onSelect={select}
-          />
-        ) : null}
-        {tab === "tokens" ? (
-          <TokensView
-            recording={recording}
-            count={count}
-            turn={turn}
-            usageCount={usageCount}
-            frame={frame}
             onSelect={select}
           />
         ) : null}

@@ -1,13 +1,14 @@
 /** Records the frames of a run while the component is mounted. */
-import { useEffect, useMemo, useReducer, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "react";
 import type { Receiver } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
 import { useStore } from "loom-agent/react";
 import { findEarlierLists } from "./find-earlier-lists.ts";
 import type { InspectorApi } from "./inspector-api.ts";
+import type { FramesState } from "./frame-store.ts";
 import { type FrameCollector, recordRun } from "./record-run.ts";
 import { type RecordingState, RunRecording } from "./run-recording.ts";
-import { WireFrames, type WireFramesState } from "./wire-frames.ts";
+import { WireFrames } from "./wire-frames.ts";
 
 export interface InspectedRun {
   readonly session: string;
@@ -31,12 +32,12 @@ export function useRecording(run: InspectedRun, turnKey: string, receiver: Recei
     return new RunRecording({ session, runId, turnKey, earlierLists });
   });
   const retry = useReading(recording, api, isLive);
-  return { recording, view: useStore(recording), retry };
+  return { recording, view: useStore(recording.frames), retry };
 }
 
 export interface RunWireFrames {
   readonly wire: WireFrames;
-  readonly view: WireFramesState;
+  readonly view: FramesState;
   readonly retry: () => void;
 }
 
@@ -44,12 +45,14 @@ export interface RunWireFrames {
 export function useWireFrames({ session, runId, api, isLive }: InspectedRun, dialect: DialectName): RunWireFrames {
   const wire = useMemo(() => new WireFrames(session, runId, dialect), [session, runId, dialect]);
   const retry = useReading(wire, api, isLive);
-  return { wire, view: useStore(wire), retry };
+  return { wire, view: useStore(wire.frames), retry };
 }
 
 function useReading(collector: FrameCollector, api: InspectorApi, isLive: boolean): () => void {
   const latest = useRef(isLive);
-  latest.current = isLive;
+  useLayoutEffect(() => {
+    latest.current = isLive;
+  });
   const [attempt, retry] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
     const stop = new AbortController();

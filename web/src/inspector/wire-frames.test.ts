@@ -17,8 +17,8 @@ describe("WireFrames", () => {
     const wire = new WireFrames("s", "r", "engine");
     wire.add({ text: "{}", cursor: "1" });
     wire.add({ text: "{}" });
-    wire.setStatus("whole");
-    expect([wire.cursor, wire.getSnapshot()]).toEqual([
+    wire.frames.setStatus("whole");
+    expect([wire.cursor, wire.frames.getSnapshot()]).toEqual([
       "1",
       { count: 2, omitted: 0, status: "whole", error: undefined },
     ]);

@@ -3,3 +3,6 @@ declare module "*?worker&url" {
   const url: string;
   export default url;
 }
+
+/** Vite loads the styles with the module. */
+declare module "*.css";

@@ -1,6 +1,6 @@
 // Token usage as a step chart.
 import { describe, expect, it } from "vitest";
-import { drawUsage } from "./draw-usage.ts";
+import { drawUsage } from "./calls-view.tsx";
 
 describe("drawUsage", () => {
   it("rises to the total with a bounded number of steps", () => {
