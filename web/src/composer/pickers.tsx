@@ -107,7 +107,7 @@ function ReasoningPicker({ model }: { readonly model: string | undefined }): Rea
         key: reasoning,
         label: words[reasoning],
         isChosen: reasoning === (chosen ?? "auto"),
-        onSelect: () => page.dispatch({ type: "reasoning/chosen", reasoning }),
+        onSelect: () => page.dispatch({ type: "settings/changed", settings: { reasoning } }),
       }))}
     >
       <Icon name="think" />
