@@ -5,27 +5,26 @@
 import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Receiver, SessionView } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
-import { createTurnSelector, type ElementTarget, IconButton, useSession, useWords } from "loom-agent/react";
+import { createTurnSelector, type ElementTarget, Icon, IconButton, useSession, useWords } from "loom-agent/react";
 import { CallsView } from "./calls-view.tsx";
-import { downloadFile, buildFile, formatFileName } from "./download-frames.ts";
-import { findShownTarget } from "./find-shown-target.ts";
+import { buildFile, downloadFile, formatFileName } from "./download-frames.ts";
+import { findShownTarget } from "./run-index.ts";
 import type { ForkAt } from "./fork-editor.tsx";
-import { formatCurl } from "./format-curl.ts";
+import { formatCurl } from "./format.ts";
 import { FramesView } from "./frames-view.tsx";
 import type { InspectorApi } from "./inspector-api.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import type { ModelPrices } from "./prices.ts";
 import { ReadingNote } from "./reading-note.tsx";
 import { ReplayView } from "./replay-view.tsx";
-import { RunFeedback } from "./run-feedback.tsx";
 import type { RecordingState, RunRecording } from "./run-recording.ts";
 import { Scrubber } from "./scrubber.tsx";
 import { StateView } from "./state-view.tsx";
 import { Tabs } from "./tabs.tsx";
 import { TimelineView } from "./timeline-view.tsx";
-import { usePlayback } from "./use-playback.ts";
+import { usePlayback } from "./playback.ts";
 import { useRecording } from "./use-recording.ts";
-import { useReplay } from "./use-replay.ts";
+import { useReplay } from "./replay.ts";
 import { WireView } from "./wire-view.tsx";
 import "./inspector.css";
 
@@ -273,5 +272,33 @@ function InspectorHead({
       {children}
       <IconButton icon="close" label={words.close} onClick={onClose} />
     </header>
+  );
+}
+
+interface RunFeedbackProps {
+  readonly receiver: Receiver;
+  readonly session: string;
+  readonly runId: string;
+}
+
+/** The user's feedback on a run, for operators. */
+function RunFeedback({ receiver, session, runId }: RunFeedbackProps): ReactNode {
+  const words = useWords(INSPECTOR_WORDS);
+  const select = useMemo(
+    () => (view: SessionView | undefined) => view?.feedback?.find((one) => one.runId === runId),
+    [runId],
+  );
+  const feedback = useSession(receiver, session, select);
+  if (feedback === undefined) return null;
+  const { rating, comment, actor } = feedback;
+  return (
+    <p className="page-inspector-feedback" data-rating={rating}>
+      <Icon name={rating} />
+      <span>
+        {words.rated(rating)}
+        {actor === undefined ? "" : ` (${actor})`}
+        {comment === undefined ? "" : `: ${comment}`}
+      </span>
+    </p>
   );
 }

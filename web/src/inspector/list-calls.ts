@@ -54,3 +54,8 @@ export function findCall(calls: readonly ListedCall[], frame: number): ListedCal
   const own = calls.filter(({ id }) => id !== "");
   return own.findLast((call) => call.frame <= frame) ?? own[0];
 }
+
+/** Shortens a model name whose provider has the same name: `offline/offline` becomes `offline`. */
+export function nameModel(model: string): string {
+  return model.replace(/^([^/]+)\/\1$/, "$1");
+}

@@ -4,8 +4,8 @@
 import { type ReactNode, useState } from "react";
 import type { DialectName } from "loom-agent/dialects";
 import { IconButton, useWords } from "loom-agent/react";
-import { downloadFile, buildFile, formatFileName } from "./download-frames.ts";
-import { formatCurl } from "./format-curl.ts";
+import { buildFile, downloadFile, formatFileName } from "./download-frames.ts";
+import { formatCurl } from "./format.ts";
 import { FramesView } from "./frames-view.tsx";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { ReadingNote } from "./reading-note.tsx";

@@ -1,5 +1,5 @@
 /** Loads a document of the knowledge base in parts. */
-import { useCallback, useEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Reference } from "loom-agent/client";
 import type { DocumentText } from "loom-agent/server";
 import { ApiError, formatFailure } from "../api/api-error.ts";
@@ -81,4 +81,27 @@ export function useDocument(api: Api, id: string | undefined, source: Reference)
     },
     retry: () => load(last.current),
   };
+}
+
+/**
+ * Keeps the position of the reader while parts of a document are loaded, and the focus in the document. `content` is the
+ * element of the document. Its parent scrolls.
+ */
+export function useReadingPosition(content: RefObject<HTMLElement | null>, loaded: LoadedText | undefined): void {
+  const before = useRef({ loaded, height: 0 });
+  useLayoutEffect(() => {
+    const scroller = content.current?.parentElement;
+    if (!scroller) return;
+    const { loaded: old, height } = before.current;
+    before.current = { loaded, height: scroller.scrollHeight };
+    if (old === undefined || loaded === undefined || old === loaded) return;
+    const isEarlier = loaded.from < old.from;
+    const isJoined = isEarlier
+      ? loaded.from + loaded.parts.length === old.from + old.parts.length
+      : loaded.from === old.from;
+    if (isEarlier) scroller.scrollTop += isJoined ? scroller.scrollHeight - height : scroller.scrollHeight;
+    else if (!isJoined) scroller.scrollTop = 0;
+    // The button that was pressed is gone if there is nothing more to load.
+    if (document.activeElement === document.body) content.current?.focus({ preventScroll: true });
+  }, [content, loaded]);
 }

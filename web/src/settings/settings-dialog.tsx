@@ -11,8 +11,7 @@ import { findAgent, listAgentOptions } from "../store/agents.ts";
 import { findInstructions, MAX_INSTRUCTIONS, type WrittenPrompt } from "../store/instructions.ts";
 import type { PageState } from "../store/page-state.ts";
 import { type PageSettings, REASONING_LEVELS, type SendKey } from "../store/settings.ts";
-import { DataSettings } from "./data-settings.tsx";
-import { Section } from "./section.tsx";
+import { DataSettings, Section } from "./data-settings.tsx";
 import { SETTINGS_WORDS } from "./settings-words.ts";
 
 const selectSettings = ({ settings }: PageState): PageSettings => settings;

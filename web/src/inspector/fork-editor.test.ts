@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readEditedState } from "./edit-state.ts";
+import { readEditedState } from "./fork-editor.tsx";
 
 const BEFORE = { messages: [{ role: "user" }], count: 1 };
 

@@ -1,7 +1,7 @@
 // Formatting and tokens of JSON.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { layOutJson, readJsonTokens } from "./json-tokens.ts";
+import { layOutJson, readJsonTokens } from "./json-text.tsx";
 
 describe("readJsonTokens", () => {
   it("keeps the text", () => {

@@ -1,7 +1,7 @@
 // Elements that the conversation shows for a frame.
-import type { TurnView } from "loom-agent/client";
 import { describe, expect, it } from "vitest";
-import { findShownTarget } from "./find-shown-target.ts";
+import type { TurnView } from "loom-agent/client";
+import { findShownTarget } from "./run-index.ts";
 
 const turn = {
   nodes: [

@@ -1,5 +1,11 @@
-import { expect, test } from "vitest";
-import { formatCurl } from "./format-curl.ts";
+import { expect, it, test } from "vitest";
+import { formatCurl, formatSize } from "./format.ts";
+
+it("counts bytes, not characters", () => {
+  expect(formatSize('{"type":"a"}', "en")).toBe("12 B");
+  expect(formatSize("你好😀", "zh")).toBe("10 B");
+  expect(formatSize("好".repeat(400), "en")).toBe("1.2 kB");
+});
 
 test("writes a command that a shell reads as one request, without a token", () => {
   const run = {

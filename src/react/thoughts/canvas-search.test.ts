@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findThoughts } from "./find-thoughts.ts";
+import { findThoughts } from "./canvas-search.tsx";
 import { indexTree, listDepthFirst } from "./tree-index.ts";
 
 const TEXTS = [

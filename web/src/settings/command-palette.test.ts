@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findCommands } from "./find-commands.ts";
+import { findCommands } from "./command-palette.tsx";
 
 const entries = [
   { key: "1", label: "New session", group: "Actions" },
