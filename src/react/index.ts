@@ -3,7 +3,7 @@
  * dependency) and the stylesheet `loom-agent/react/style.css`.
  */
 export { createTurnSelector, useMessage, useRun, useSession } from "./use-receiver.ts";
-export { useStore } from "./use-store.ts";
+export { useStore } from "./use-receiver.ts";
 export { AllowedTools } from "./chat/allowed-tools.tsx";
 export { Composer } from "./chat/composer.tsx";
 export { type Draft, type DraftFile, type FileActions, undoPaste } from "./chat/draft.ts";

@@ -4,7 +4,7 @@
  */
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { GraphView, MessageView, NodeRunView, ToolCall, TurnView } from "../../client/index.ts";
-import { describeCall } from "../parts/describe-call.ts";
+import { describeCall } from "../parts/describe-action.ts";
 
 /** What a run is doing now. */
 export type Stage =

@@ -2,8 +2,7 @@
 import type { ReactNode } from "react";
 import { Badge, Button, CopyButton, type ElementTarget, formatNumber, useUi, useWords } from "loom-agent/react";
 import type { ListedFrame } from "./filter-frames.ts";
-import { formatOffset } from "./format-offset.ts";
-import { formatSize } from "./format-size.ts";
+import { formatOffset, formatSize } from "./format.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { JsonText } from "./json-text.tsx";
 
