@@ -1,5 +1,12 @@
 /** Options of a knowledge base with their defaults. */
-import { LoomError } from "../../protocol/index.ts";
+import {
+  acceptInteger,
+  type OptionsOf,
+  type OptionTable,
+  readOptions,
+  TEXT_OPTION,
+  withDefault,
+} from "../../protocol/read-options.ts";
 
 /** Options of `openKnowledgeBase`. */
 export interface KnowledgeBaseOptions {
@@ -47,40 +54,37 @@ export interface KnowledgeBaseOptions {
   readonly maxWaitingSearches?: number;
 }
 
-export type KnowledgeBaseLimits = Required<KnowledgeBaseOptions>;
+const LIMIT = acceptInteger(0);
 
-const DEFAULTS: KnowledgeBaseLimits = {
-  name: "knowledge base",
-  maxDocumentBytes: 10 * 1024 * 1024,
-  maxPdfPages: 5000,
-  maxPdfCharacters: 10_000_000,
-  maxPdfExpandedBytes: 64 * 1024 * 1024,
-  maxPdfMemoryBytes: 512 * 1024 * 1024,
-  maxPdfMs: 30_000,
-  maxDocuments: 200_000,
-  maxFiles: 100_000,
-  maxDepth: 32,
-  maxChunkCharacters: 1200,
-  overlapCharacters: 120,
-  maxQueryCharacters: 2000,
-  maxPerDocument: 2,
-  busyTimeoutMs: 5000,
-  maxCheckBytes: 16 * 1024 * 1024,
-  searchTimeoutMs: 2000,
-  maxWaitingSearches: 1000,
-};
+const KNOWLEDGE_BASE_OPTIONS = {
+  name: withDefault(TEXT_OPTION, "knowledge base"),
+  maxDocumentBytes: withDefault(LIMIT, 10 * 1024 * 1024),
+  maxPdfPages: withDefault(LIMIT, 5000),
+  maxPdfCharacters: withDefault(LIMIT, 10_000_000),
+  maxPdfExpandedBytes: withDefault(LIMIT, 64 * 1024 * 1024),
+  maxPdfMemoryBytes: withDefault(LIMIT, 512 * 1024 * 1024),
+  maxPdfMs: withDefault(LIMIT, 30_000),
+  maxDocuments: withDefault(LIMIT, 200_000),
+  maxFiles: withDefault(LIMIT, 100_000),
+  maxDepth: withDefault(LIMIT, 32),
+  maxChunkCharacters: withDefault(LIMIT, 1200),
+  overlapCharacters: withDefault(LIMIT, 120),
+  maxQueryCharacters: withDefault(LIMIT, 2000),
+  maxPerDocument: withDefault(LIMIT, 2),
+  busyTimeoutMs: withDefault(LIMIT, 5000),
+  maxCheckBytes: withDefault(LIMIT, 16 * 1024 * 1024),
+  searchTimeoutMs: withDefault(LIMIT, 2000),
+  maxWaitingSearches: withDefault(LIMIT, 1000),
+} as const satisfies OptionTable<KnowledgeBaseOptions>;
+
+export type KnowledgeBaseLimits = OptionsOf<typeof KNOWLEDGE_BASE_OPTIONS>;
 
 /** Shorter passages could not hold a sentence. */
 const MIN_CHUNK = 100;
 
-/** Applies the defaults. Throws `invalid_arguments` for an invalid limit. */
+/** Applies the defaults. Throws `invalid_arguments` for an unknown option or an invalid value. */
 export function resolveLimits(options: KnowledgeBaseOptions): KnowledgeBaseLimits {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const limits: KnowledgeBaseLimits = { ...DEFAULTS, ...given };
-  for (const [name, value] of Object.entries(limits)) {
-    if (name === "name" || (Number.isSafeInteger(value) && Number(value) >= 0)) continue;
-    throw new LoomError("invalid_arguments", `\`${name}\` must be an integer of at least 0, not ${String(value)}`);
-  }
+  const limits = readOptions(KNOWLEDGE_BASE_OPTIONS, options);
   const maxChunkCharacters = Math.max(MIN_CHUNK, limits.maxChunkCharacters);
   const overlapCharacters = Math.min(limits.overlapCharacters, Math.floor(maxChunkCharacters / 4));
   return { ...limits, maxChunkCharacters, overlapCharacters, maxPerDocument: Math.max(1, limits.maxPerDocument) };

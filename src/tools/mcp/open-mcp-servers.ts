@@ -3,8 +3,15 @@
  * and does not affect the others. The list of tools is fixed when the servers are opened.
  */
 import { LoomError } from "../../protocol/index.ts";
-import { describeValue } from "../../protocol/fault.ts";
-import { dropUndefined } from "../../protocol/drop-undefined.ts";
+import {
+  acceptInteger,
+  acceptOneOf,
+  FUNCTION_OPTION,
+  type OptionTable,
+  orElse,
+  readOptions,
+  withDefault,
+} from "../../protocol/read-options.ts";
 import type { Tool } from "../tool.ts";
 import { createMcpTool, type McpApproval, type McpToolSettings } from "./create-mcp-tool.ts";
 import { loadSdk } from "./mcp-connection.ts";
@@ -40,32 +47,35 @@ export interface McpServers extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const DEFAULT_LIMITS: McpServerLimits = {
-  startTimeoutMs: 20_000,
-  callTimeoutMs: 60_000,
-  pingTimeoutMs: 5000,
-  maxRestarts: 5,
-  restartMs: 250,
-  forgiveMs: 60_000,
-  maxTools: 128,
-  maxMessageBytes: 8 * 1024 * 1024,
-  maxIgnoredLines: 10_000,
-  maxStderrBytes: 1024 * 1024,
-  graceMs: 500,
-};
-
-const DEFAULT_SETTINGS: Omit<McpToolSettings, "timeoutMs"> = {
-  approval: "by-hints",
-  maxSchemaCharacters: 64 * 1024,
-  maxImageCharacters: 512 * 1024,
-};
-
 /** Code `mcp_failed`. */
 const MAX_SERVERS = 32;
 /** Lets the limits of the server fire before the timeout of the tool, because their messages are more specific. */
 const GRACE_MS = 1000;
 /** Small enough that the sum of several limits is a valid timer delay. */
-const MAX_LIMIT = 2 ** 29;
+const LIMIT = acceptInteger(0, 2 ** 29);
+
+const MCP_OPTIONS = {
+  approval: withDefault<McpApproval>(
+    orElse(acceptOneOf(["never", "always", "by-hints"]), "a function", (value): value is never =>
+      FUNCTION_OPTION.accepts(value),
+    ),
+    "by-hints",
+  ),
+  onStderr: FUNCTION_OPTION,
+  maxSchemaCharacters: withDefault(LIMIT, 64 * 1024),
+  maxImageCharacters: withDefault(LIMIT, 512 * 1024),
+  startTimeoutMs: withDefault(LIMIT, 20_000),
+  callTimeoutMs: withDefault(LIMIT, 60_000),
+  pingTimeoutMs: withDefault(LIMIT, 5000),
+  maxRestarts: withDefault(LIMIT, 5),
+  restartMs: withDefault(LIMIT, 250),
+  forgiveMs: withDefault(LIMIT, 60_000),
+  maxTools: withDefault(LIMIT, 128),
+  maxMessageBytes: withDefault(LIMIT, 8 * 1024 * 1024),
+  maxIgnoredLines: withDefault(LIMIT, 10_000),
+  maxStderrBytes: withDefault(LIMIT, 1024 * 1024),
+  graceMs: withDefault(LIMIT, 500),
+} as const satisfies OptionTable<McpOptions>;
 
 /**
  * Opens MCP servers and returns their tools, to pass to an agent. Close them when they are no longer needed.
@@ -79,12 +89,11 @@ const MAX_LIMIT = 2 ** 29;
  * not installed. A server that cannot be started does not reject; see `servers`.
  */
 export async function openMcpServers(config: McpConfig, options: McpOptions = {}): Promise<McpServers> {
-  const { onStderr, ...others } = options;
-  const given = dropUndefined(others);
-  const limits = { ...DEFAULT_LIMITS, ...given };
+  const { onStderr } = options;
+  // An unknown policy must not disable approval, and an invalid number must not disable a limit.
+  const limits = readOptions(MCP_OPTIONS, options, { code: "mcp_failed" });
   const timeoutMs = limits.startTimeoutMs + limits.callTimeoutMs + GRACE_MS;
-  const settings: McpToolSettings = { ...DEFAULT_SETTINGS, ...given, timeoutMs };
-  assertSettings({ ...limits, ...settings });
+  const settings: McpToolSettings = { ...limits, timeoutMs };
   const entries = Object.entries(parseMcpConfig(config).mcpServers);
   if (entries.length > MAX_SERVERS)
     throw new LoomError(
@@ -116,17 +125,4 @@ export async function openMcpServers(config: McpConfig, options: McpOptions = {}
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-/** An unknown policy must not disable approval, and an invalid number must not disable a limit. */
-function assertSettings({ approval, ...limits }: McpToolSettings & McpServerLimits): void {
-  if (typeof approval !== "function" && !["never", "always", "by-hints"].includes(approval))
-    throw new LoomError(
-      "mcp_failed",
-      `\`approval\` must be "never", "always", "by-hints" or a function, not ${describeValue(approval)}`,
-    );
-  const numbers = { ...DEFAULT_LIMITS, ...DEFAULT_SETTINGS };
-  for (const [name, value] of Object.entries(limits))
-    if (name in numbers && !(Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT))
-      throw new LoomError("mcp_failed", `\`${name}\` must be an integer from 0 to ${MAX_LIMIT}`);
 }
