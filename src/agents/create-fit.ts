@@ -1,7 +1,7 @@
 /** Creates the function that fits the prompts of one run to the model and records each compression. */
 import type { Compressor, FitOptions } from "../context/compression/compressor.ts";
 import type { ContentRecorder } from "./content-recorder.ts";
-import type { ThinkCallOptions } from "./think.ts";
+import type { AgentContext } from "./agent-kind.ts";
 
 export function createFit(
   compressor: Compressor,
@@ -12,7 +12,7 @@ export function createFit(
   }: Omit<FitOptions, "signal" | "onEvent" | "createCallId" | "onCall"> & {
     readonly recorder?: ContentRecorder | undefined;
   },
-): NonNullable<ThinkCallOptions["fit"]> {
+): NonNullable<AgentContext["fit"]> {
   // Read once, unless it fails; the compressor itself tracks what happens later in this run.
   let earlier: ReturnType<NonNullable<typeof readEarlier>> | undefined;
   const readOnce = async (read: NonNullable<typeof readEarlier>) => {

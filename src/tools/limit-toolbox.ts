@@ -6,18 +6,13 @@ import type { ToolRule, ToolRules } from "../protocol/index.ts";
 import { findToolRule } from "../protocol/tool-rules.ts";
 import type { Toolbox } from "./toolbox.ts";
 
-/** Options of `limitToolbox`. */
-export interface LimitToolboxOptions {
-  /** Rules to combine. The strictest rule for a tool applies. */
-  readonly rules: readonly (ToolRules | undefined)[];
-  /** Tools exempt from the rules, such as the one that returns structured output. Default: none. */
-  readonly except?: readonly string[];
-}
-
-/** Returns a toolbox to which the rules apply, or the same toolbox if there are no rules. */
-export function limitToolbox(toolbox: Toolbox, { rules, except = [] }: LimitToolboxOptions): Toolbox {
+/**
+ * Returns a toolbox to which the rules apply, or the same toolbox if there are no rules. The strictest rule for a tool
+ * applies.
+ */
+export function limitToolbox(toolbox: Toolbox, rules: readonly (ToolRules | undefined)[]): Toolbox {
   if (rules.every((each) => each === undefined)) return toolbox;
-  const ruleOf = (name: string): ToolRule => (except.includes(name) ? "allow" : findToolRule(rules, name));
+  const ruleOf = (name: string): ToolRule => findToolRule(rules, name);
   const isOffered = (name: string): boolean => ruleOf(name) !== "deny";
   const descriptions = toolbox.describe().filter(({ name }) => isOffered(name));
   return {
