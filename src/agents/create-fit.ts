@@ -2,7 +2,7 @@
 import type { FitOptions } from "../context/compression/compression-context.ts";
 import type { Compressor } from "../context/compression/compressor.ts";
 import type { ContentRecorder } from "./content-recorder.ts";
-import type { ThinkCallOptions } from "./think.ts";
+import type { AgentContext } from "./agent-kind.ts";
 
 export function createFit(
   compressor: Compressor,
@@ -13,7 +13,7 @@ export function createFit(
   }: Omit<FitOptions, "signal" | "emit" | "createCallId" | "onCall"> & {
     readonly recorder?: ContentRecorder | undefined;
   },
-): NonNullable<ThinkCallOptions["fit"]> {
+): NonNullable<AgentContext["fit"]> {
   // Read once, unless it fails; the compressor itself tracks what happens later in this run.
   let earlier: ReturnType<NonNullable<typeof readEarlier>> | undefined;
   const readOnce = async (read: NonNullable<typeof readEarlier>) => {

@@ -19,10 +19,10 @@ export type {
   ToolStartedEvent,
 } from "./agent-event.ts";
 export type { AgentInput, InputAttachment, InputMessage, InputPart } from "./agent-input.ts";
-export type { GotOptions } from "./got/got.ts";
+export type { GotOptions } from "./got/got-settings.ts";
 export type { OutputEvent, PartialOutput } from "./output-event.ts";
-export type { OutputOptions } from "./output-format.ts";
-export type { StructuredOutput, ReactOptions } from "./react/react.ts";
+export type { OutputOptions, StructuredOutput } from "./output-format.ts";
+export type { ReactOptions } from "./react/react.ts";
 export type { RetrievalOptions } from "./retrieve-context.ts";
 export type { RunProblem, RunResult, RunSource, RunUsage } from "./run-result.ts";
 export type { AnswerStream, EventStream, StreamEvent } from "./stream-answer.ts";

@@ -125,7 +125,8 @@ const TOOLS: BadInputs = {
   "tool: two ways of approval": ofTool({ approval: "always", needsApproval: true }),
   "tool: a timeout of 0": ofTool({ timeoutMs: 0 }),
   "tool: a limit without a function": ofTool({ execute: undefined, concurrency: 2 }),
-  "tool: more than a toolbox takes": () => void createToolbox([toolOf(() => "")], { maxTools: 0 }),
+  "tool: more than a toolbox takes": () =>
+    void createToolbox(Array.from({ length: 1001 }, (_, n) => ({ ...toolOf(() => ""), name: `tool_${n}` }))),
   "tool call: arguments that are not JSON": () =>
     callTool(
       toolOf(() => ""),

@@ -5,6 +5,7 @@
 import { isJsonObject, type Json } from "../../protocol/index.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 import { removeThinking } from "../../models/think-tags.ts";
+import { isBlank } from "../compose-question.ts";
 import { findField, isCutOff, listObjectsIn, removeFences } from "../read-json.ts";
 import { findLast, NUMBER, readScore, readTruth, scoreIn, TRUTH } from "../read-score.ts";
 
@@ -133,10 +134,6 @@ function readCandidate(given: Json | undefined): number | undefined {
 
 function isSolved(given: Json | undefined): boolean {
   return readTruth(given) === true;
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === "";
 }
 
 const MAX_QUOTE = 60;

@@ -1,18 +1,12 @@
-/**
- * Graph of Thoughts: the model plans a graph of tasks, independent tasks run in parallel with the results they need,
- * and the answer is written from the final results. With `adaptive`, a complex task becomes a graph itself.
- */
-import { ADAPTIVE } from "../../protocol/agent-kinds.ts";
-import { ruleOfSetting, STRATEGY_SETTINGS, toAgentOptions } from "../../protocol/strategy-settings.ts";
-import type { AgentKind } from "../agent-kind.ts";
-import type { GotContext, GotLimits } from "./execution.ts";
+/** Options of a graph of thoughts: their declaration, ranges and defaults. */
+import { ruleOfSetting, STRATEGY_SETTINGS } from "../../protocol/strategy-settings.ts";
 import { MAX_PLAN_NODES } from "./read-plan.ts";
 import {
   acceptInteger,
   acceptNumber,
   BOOLEAN_OPTION,
+  type OptionsOf,
   type OptionTable,
-  readOptions,
   withDefault,
 } from "../../protocol/read-options.ts";
 
@@ -71,19 +65,5 @@ export const GOT_OPTIONS = {
   maxCharacters: withDefault(acceptInteger(1, 150_000), 150_000),
 } as const satisfies OptionTable<GotOptions>;
 
-export function createGot(options: GotOptions): AgentKind {
-  const { adaptive } = readOptions(GOT_OPTIONS, options, { isPart: true });
-  const name = adaptive ? ADAPTIVE : "got";
-  return {
-    name: "got",
-    async answer(agentContext) {
-      const chosen = { ...options, ...toAgentOptions(name, agentContext.run.request.strategy) };
-      const limits: GotLimits = readOptions(GOT_OPTIONS, chosen, { isPart: true });
-      const context: GotContext = { ...agentContext, limits };
-      // Loaded for the first run, because most programs only use ReAct agents.
-      const { createGotGraph } = await import("./got-graph.ts");
-      await context.executeGraph(createGotGraph(context), {});
-      return {};
-    },
-  };
-}
+/** The options with their defaults. */
+export type GotLimits = OptionsOf<typeof GOT_OPTIONS>;
