@@ -2,7 +2,7 @@
  * The interface between an agent and its kind. The agent starts the run, reads the history, loads the model and ends
  * the run; the kind defines the graph and turns its final state into a reply.
  */
-import type { FinishOptions } from "../engine/index.ts";
+import type { FinishOptions } from "../engine/run-contract.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
 import type { AttachmentPart, LanguageModel, ModelMessage, ModelSettings } from "../models/model.ts";

@@ -4,7 +4,8 @@
  */
 import type { Compressor } from "../context/compression/compressor.ts";
 import { createCompressor } from "../context/compression/create-compressor.ts";
-import type { DeadRun, FinishOptions } from "../engine/index.ts";
+import type { DeadRun } from "../engine/index.ts";
+import type { FinishOptions } from "../engine/run-contract.ts";
 import type { ErrorReporter } from "../engine/error-reporter.ts";
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";

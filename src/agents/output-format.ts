@@ -2,8 +2,8 @@
  * The structured output of one call: what the model is asked for, and how its reply becomes a value of the caller's
  * schema.
  */
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
-import { parseJson } from "../protocol/json.ts";
+import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject, parseJson } from "../protocol/json.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
 import { describeIssues } from "../tools/describe-issues.ts";
 import { fromJsonSchema } from "../tools/from-json-schema.ts";

@@ -1,5 +1,6 @@
 /** Reads an option that names a dialect. */
-import { type Dialect, DIALECT_NAMES, DIALECTS, isDialectName } from "../dialects/index.ts";
+import { type Dialect, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
+import { isDialectName } from "../dialects/dialect.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 
 export function dialectOption(parsed: ParsedCommand, option: string): Dialect | "auto" | undefined {

@@ -4,14 +4,9 @@
  */
 import { type Dialect, detectDialect, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
 import { DETECTION_FRAMES } from "../dialects/detect.ts";
-import {
-  createNdjsonDecoder,
-  createSseDecoder,
-  detectFraming,
-  type FrameDecoder,
-  type FrameOutcome,
-  type FramingOptions,
-} from "../framing/index.ts";
+import { createNdjsonDecoder, createSseDecoder, type FrameDecoder, type FrameOutcome } from "../framing/index.ts";
+import { detectFraming } from "../framing/detect-framing.ts";
+import type { FramingOptions } from "../framing/frame.ts";
 import type { Issue } from "../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { dialectOption } from "./dialect-option.ts";

@@ -3,7 +3,8 @@
  * object changes, so a new token re-renders one message.
  */
 import { useMemo } from "react";
-import type { MessageView, Receiver, ReceiverView, SessionView, TurnView } from "../client/index.ts";
+import type { Receiver, SessionView, TurnView } from "../client/index.ts";
+import type { MessageView, ReceiverView } from "../client/view.ts";
 import { useStore } from "./use-store.ts";
 
 /**

@@ -4,7 +4,8 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { findNearest } from "../protocol/find-nearest.ts";
-import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { LocalizedText } from "../protocol/schema.ts";
 import { describeIssues } from "./describe-issues.ts";

@@ -2,8 +2,8 @@
  * Applies tool rules to a toolbox. Denied tools are not offered to the model, and calls to them are rejected.
  * Concurrency limits remain shared with the original toolbox.
  */
-import type { ToolRule, ToolRules } from "../protocol/index.ts";
-import { findToolRule } from "../protocol/tool-rules.ts";
+import type { ToolRules } from "../protocol/index.ts";
+import { findToolRule, type ToolRule } from "../protocol/tool-rules.ts";
 import type { Toolbox } from "./toolbox.ts";
 
 /** Options of `limitToolbox`. */

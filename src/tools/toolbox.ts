@@ -1,6 +1,7 @@
 /** The tools of an agent by name, and the concurrency limit of each. It has no state of runs. */
 import type { Language } from "../protocol/detect-language.ts";
-import { type JsonObject, LoomError, type ToolRule } from "../protocol/index.ts";
+import { type JsonObject, LoomError } from "../protocol/index.ts";
+import type { ToolRule } from "../protocol/tool-rules.ts";
 import { assertTool } from "./define-tool.ts";
 import { ConcurrencyLimit, type Release } from "./concurrency-limit.ts";
 import { summarizeCall, summarizeTool } from "./summarize-tool.ts";

@@ -2,7 +2,8 @@
  * Shared state of the thoughts of one graph: limits, scheduler and results. Also the model calls of a thought, on the
  * channel `thought` and within its span.
  */
-import type { NodeContext, PartContext } from "../../graph/index.ts";
+import type { NodeContext } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/graph.ts";
 import type { ModelMessage, ModelRequest } from "../../models/model.ts";
 import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
 import type { ErrorEvent, GotNodeCompleteEvent } from "../../protocol/events.generated.ts";

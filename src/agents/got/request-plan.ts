@@ -2,7 +2,7 @@
  * Requests a plan from the model, and once more if it is invalid. The result of each call is remembered, so that
  * finished calls are not repeated.
  */
-import type { PartContext } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/graph.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { askForJson, type GotContext } from "./execution.ts";

@@ -2,8 +2,9 @@
  * ReAct: the model thinks, acts with tools and observes the results until it answers. This file has the options and
  * turns the final state into a reply.
  */
-import type { FinishOptions } from "../../engine/index.ts";
-import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
+import type { FinishOptions } from "../../engine/run-contract.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import type { StandardSchema } from "../../tools/standard-schema.ts";
 import type { Tool } from "../../tools/tool.ts";

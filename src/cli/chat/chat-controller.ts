@@ -9,7 +9,7 @@ import { basename, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { homedir } from "node:os";
-import type { MessageView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 import { cutColumns, plural } from "../fit-text.ts";

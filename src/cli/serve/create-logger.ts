@@ -3,7 +3,7 @@
  * like secrets, and the secrets in the environment of this process. Disabled levels cost nothing.
  */
 import { Writable } from "node:stream";
-import type { LoggerLike } from "../../observe/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
 import { createRedactor } from "../../observe/logs/create-redactor.ts";
 import { createSecretNames } from "../../observe/logs/secret-names.ts";
 import { loadPackage } from "../../protocol/load-package.ts";

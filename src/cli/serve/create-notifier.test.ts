@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import type { LoggerLike } from "../../observe/index.ts";
-import type { Notice } from "../../server/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
+import type { Notice } from "../../server/guard/notice.ts";
 import { createNotifier } from "./create-notifier.ts";
 
 it.each<[Notice, string]>([

@@ -1,6 +1,6 @@
 /** Logs requests rejected because of their Host or Origin header, with the setting that would allow them. */
-import type { LoggerLike } from "../../observe/index.ts";
-import type { Notice, Notify } from "../../server/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
+import type { Notice, Notify } from "../../server/guard/notice.ts";
 import type { Settings } from "./settings.ts";
 
 export function createNotifier(logger: LoggerLike, settings: Pick<Settings, "origins" | "hosts">): Notify {

@@ -1,5 +1,5 @@
 /** Logs server errors under the ID that the client received. */
-import type { LoggerLike } from "../../observe/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
 import { isLoomError } from "../../protocol/index.ts";
 
 /** Maximum depth of `cause`. */

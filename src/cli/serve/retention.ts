@@ -1,6 +1,6 @@
 /** Prunes the store periodically: old runs according to the retention settings, and outcomes of old commands always. */
 import type { Log } from "../../log/index.ts";
-import type { LoggerLike } from "../../observe/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
 import type { Settings } from "./settings.ts";
 
 /** Delay of the first pruning after the start. */

@@ -1,5 +1,6 @@
 /** Fills the fields of an object from a text: strings get the text, numbers the last result in it. */
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 
 export function fillSchema({ properties }: JsonObject, text: string): JsonObject {
   const fields = Object.entries(isJsonObject(properties) ? properties : {});

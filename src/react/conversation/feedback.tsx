@@ -1,6 +1,6 @@
 /** Thumbs up and down for an answer, with a comment. The rating comes from the session, so every page shows the same. */
 import { lazy, type ReactNode, Suspense, useState } from "react";
-import type { FeedbackView } from "../../client/index.ts";
+import type { FeedbackView } from "../../client/view.ts";
 import { COMMAND_WORDS, describeCommandFailure } from "../parts/command-words.ts";
 import { IconButton } from "../ui/button.tsx";
 import { type FeedbackResponse, useUi } from "../ui/ui-context.tsx";

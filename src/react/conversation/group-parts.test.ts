@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { MessagePart, ThinkingPart } from "../../client/index.ts";
+import type { MessagePart } from "../../client/index.ts";
+import type { ThinkingPart } from "../../client/view.ts";
 import { groupParts, hasPart } from "./group-parts.ts";
 
 const think = (key: string): ThinkingPart => ({

@@ -1,6 +1,7 @@
 /** The footer of a run: status, duration, token usage, verification and actions. */
 import type { ReactNode } from "react";
-import type { FeedbackView, MessageView, StreamState, TurnView } from "../../client/index.ts";
+import type { StreamState, TurnView } from "../../client/index.ts";
+import type { FeedbackView, MessageView } from "../../client/view.ts";
 import { InspectButton } from "../parts/inspect-button.tsx";
 import { ShortText } from "../parts/log-box.tsx";
 import { IconButton } from "../ui/button.tsx";

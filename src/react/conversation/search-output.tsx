@@ -1,6 +1,7 @@
 /** What the model wrote during a search, as one collapsible row below the drawing of the search. */
 import { type ReactNode, useMemo } from "react";
-import type { Receiver, ThinkingPart, TurnView } from "../../client/index.ts";
+import type { Receiver, TurnView } from "../../client/index.ts";
+import type { ThinkingPart } from "../../client/view.ts";
 import { ThoughtSeriesItem } from "../parts/thought-series-item.tsx";
 import { useRun } from "../use-receiver.ts";
 

@@ -1,5 +1,6 @@
 /** Describes a chart for screen readers: its kind, number of points, and the range of each series. */
-import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { readNumber, readTable, type TableData } from "../../protocol/read-table.ts";
 import { readChartNumbers, readLoomChart } from "./to-vega-lite.ts";
 

@@ -2,7 +2,8 @@
  * Finds the image in a data block of type `image`: a URL or base64 content. Inline content must be a raster image; SVG
  * is rejected.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { isRasterDataUrl } from "../text/sanitize-link.ts";
 
 export interface FoundImage {

@@ -3,7 +3,8 @@
  * page shows the same outcome.
  */
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
-import type { ApprovalView, CommandResult, ToolCall } from "../../client/index.ts";
+import type { CommandResult, ToolCall } from "../../client/index.ts";
+import type { ApprovalView } from "../../client/view.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";

@@ -3,7 +3,8 @@
  * and stages are under Details.
  */
 import { type ReactNode, useState } from "react";
-import type { ErrorPart, TurnView } from "../../client/index.ts";
+import type { TurnView } from "../../client/index.ts";
+import type { ErrorPart } from "../../client/view.ts";
 import { useRunContext } from "../conversation/run-context.ts";
 import { Button } from "../ui/button.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";

@@ -1,6 +1,7 @@
 /** Parses a JSON object and locates the first error, independent of the JavaScript engine. */
 import { PartialJson } from "../../protocol/partial-json.ts";
-import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 
 export type JsonParseResult =
   | { readonly kind: "object"; readonly value: JsonObject }

@@ -3,7 +3,7 @@
  * duration. Collapsed, a token costs the same regardless of length.
  */
 import { type ReactNode, useEffect, useRef } from "react";
-import type { ThinkingPart } from "../../client/index.ts";
+import type { ThinkingPart } from "../../client/view.ts";
 import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";

@@ -1,6 +1,7 @@
 /** A to-do list of the session. Users can tick items during and after the run. */
 import { type ReactNode, useEffect, useMemo, useReducer, useState } from "react";
-import type { TodoItem, TodoList } from "../../client/index.ts";
+import type { TodoList } from "../../client/index.ts";
+import type { TodoItem } from "../../client/view.ts";
 import { formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ProgressBar } from "../ui/indicators.tsx";

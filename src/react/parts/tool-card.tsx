@@ -3,7 +3,8 @@
  * unless the user toggled it.
  */
 import { lazy, type ReactNode, Suspense, useMemo } from "react";
-import type { ToolCall, ToolResult } from "../../client/index.ts";
+import type { ToolCall } from "../../client/index.ts";
+import type { ToolResult } from "../../client/view.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";

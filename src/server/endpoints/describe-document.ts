@@ -1,6 +1,7 @@
 /** Converts documents and passages of the knowledge base to API responses. */
 import { basename } from "node:path/posix";
-import type { DocumentInfo, DocumentPassage, SearchHit } from "../../context/index.ts";
+import type { DocumentInfo, SearchHit } from "../../context/index.ts";
+import type { DocumentPassage } from "../../context/knowledge-base/join-passages.ts";
 import type { AddedDocument, DocumentText, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
 
 export function describeDocument(info: DocumentInfo): KnowledgeDocuments["documents"][number] {

@@ -2,8 +2,7 @@
  * Endpoint that adds a file to the knowledge base. The body is the file; the response is sent when it can be searched.
  * Only a few uploads are read at once; the others wait unread.
  */
-import type { DocumentFormat } from "../../context/index.ts";
-import { DOCUMENT_EXTENSIONS, findFormat } from "../../context/knowledge-base/document-format.ts";
+import { DOCUMENT_EXTENSIONS, type DocumentFormat, findFormat } from "../../context/knowledge-base/document-format.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { enterGate } from "../api/gates.ts";
 import { defineOperation } from "../api/operation.ts";

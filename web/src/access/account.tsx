@@ -1,6 +1,6 @@
 /** Name of the signed-in user, with a sign-out button. Renders nothing if authentication is off. */
 import type { ReactNode } from "react";
-import { Icon, IconButton, useWords } from "loom-agent/react";
+import { Icon, IconButton, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { PageState } from "../store/page-state.ts";
 import { ACCESS_WORDS } from "./access-words.ts";

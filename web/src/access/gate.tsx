@@ -2,7 +2,7 @@
  * Shows the page to users with access, and sign-in or an error to others. Nothing is rendered until access is known.
  */
 import { lazy, type ReactNode, Suspense, useEffect } from "react";
-import { Button, Spinner, useWords } from "loom-agent/react";
+import { Button, Spinner, useWords } from "../../../src/react/page-parts.ts";
 import { useIsLate } from "../composer/use-is-late.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { Shell } from "../shell/shell.tsx";

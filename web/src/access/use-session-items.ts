@@ -1,5 +1,5 @@
 /** Menu items that share and export a whole session, for the menus of the session and of an answer. */
-import { type MenuItem, useWords } from "loom-agent/react";
+import { type MenuItem, useWords } from "../../../src/react/page-parts.ts";
 import { useMay, usePage } from "../shell/page-context.tsx";
 import { ACCESS_WORDS } from "./access-words.ts";
 

@@ -1,5 +1,5 @@
 /** UI strings of the list of runs. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const ACTIVITY_WORDS = defineWords({
   en: {

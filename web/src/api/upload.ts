@@ -1,5 +1,5 @@
 /** Uploads a file to an endpoint and reports progress. */
-import { sendFile } from "loom-agent/client";
+import { sendFile } from "../../../src/client/transport/session-files.ts";
 import { ApiError, readApiError } from "./api-error.ts";
 import { formatUrl } from "./request.ts";
 

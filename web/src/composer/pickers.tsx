@@ -1,6 +1,6 @@
 /** Menus that choose the agent kind, the model and how much it reasons. */
 import type { ReactNode } from "react";
-import { Icon, Menu, useWords } from "loom-agent/react";
+import { Icon, Menu, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { AgentChoice } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";

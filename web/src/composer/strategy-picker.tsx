@@ -1,6 +1,6 @@
 /** Button that opens the strategy settings of the chosen agent. Not shown for agents without such settings. */
 import { lazy, type ReactNode, Suspense, useState } from "react";
-import { Icon, useWords } from "loom-agent/react";
+import { Icon, useWords } from "../../../src/react/page-parts.ts";
 import { usePageState } from "../shell/page-context.tsx";
 import type { ChosenAgent } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";

@@ -1,5 +1,5 @@
 /** UI strings of the strategy settings, and the names of their words. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const STRATEGY_WORDS = defineWords({
   en: {

@@ -1,7 +1,16 @@
 /** The exact prompt and the response of one model call, as the server stored them for the owner of the session. */
 import { type ReactNode, useEffect, useMemo, useReducer, useState } from "react";
-import { Badge, Button, CopyButton, Disclosure, formatNumber, Spinner, useUi, useWords } from "loom-agent/react";
-import type { ModelCall } from "loom-agent/server";
+import {
+  Badge,
+  Button,
+  CopyButton,
+  Disclosure,
+  formatNumber,
+  Spinner,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
+import type { ModelCall } from "../../../src/server/api/shapes.generated.ts";
 import { CALLS_WORDS } from "./calls-words.ts";
 import type { InspectorApi } from "./inspector-api.ts";
 import { JsonText } from "./json-text.tsx";

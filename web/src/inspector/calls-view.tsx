@@ -1,7 +1,7 @@
 /** The model calls of the run: tokens, latency and cost of each, the prompt and response of one, and prices. */
 import { type ReactNode, useMemo, useState } from "react";
 import type { TurnView } from "loom-agent/client";
-import { Button, Disclosure, formatNumber, useUi, useWords } from "loom-agent/react";
+import { Button, Disclosure, formatNumber, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { CallContent } from "./call-content.tsx";
 import { CALLS_WORDS } from "./calls-words.ts";
 import { formatSpan } from "./format-offset.ts";

@@ -1,6 +1,6 @@
 /** Maps the element of a frame to one that the conversation shows. The conversation does not show node runs. */
 import type { TurnView } from "loom-agent/client";
-import type { ElementTarget } from "loom-agent/react";
+import type { ElementTarget } from "../../../src/react/page-parts.ts";
 
 /**
  * A node run maps to its graph node, else to its first part, else to the run. Other elements are returned unchanged.

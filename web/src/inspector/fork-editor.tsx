@@ -1,6 +1,6 @@
 /** Edits the state of a checkpoint and forks the session there. The run continues in the fork. */
 import { type ReactNode, type SubmitEvent, useEffect, useId, useRef, useState } from "react";
-import { Button, Spinner, useWords } from "loom-agent/react";
+import { Button, Spinner, useWords } from "../../../src/react/page-parts.ts";
 import type { Json, JsonObject } from "loom-agent/protocol";
 import { readEditedState } from "./edit-state.ts";
 import { FORK_WORDS } from "./fork-words.ts";

@@ -1,5 +1,5 @@
 /** UI strings of forks at a checkpoint. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const FORK_WORDS = defineWords({
   en: {

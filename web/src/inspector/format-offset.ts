@@ -1,5 +1,5 @@
 /** Formats times with milliseconds. */
-import { formatDuration, type UiLanguage } from "loom-agent/react";
+import { formatDuration, type UiLanguage } from "../../../src/react/page-parts.ts";
 
 /** Formats the time of a frame since the run started. */
 export function formatOffset(ms: number, language: UiLanguage): string {

@@ -1,5 +1,5 @@
 /** Formats the size of a frame in UTF-8 bytes. */
-import { formatBytes, type UiLanguage } from "loom-agent/react";
+import { formatBytes, type UiLanguage } from "../../../src/react/page-parts.ts";
 
 const utf8 = new TextEncoder();
 

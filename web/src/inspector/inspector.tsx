@@ -5,7 +5,13 @@
 import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Receiver, SessionView } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
-import { createTurnSelector, type ElementTarget, IconButton, useSession, useWords } from "loom-agent/react";
+import {
+  createTurnSelector,
+  type ElementTarget,
+  IconButton,
+  useSession,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { CallsView } from "./calls-view.tsx";
 import { downloadFile, buildFile, formatFileName } from "./download-frames.ts";
 import { findShownTarget } from "./find-shown-target.ts";

@@ -1,7 +1,7 @@
 /** The user's feedback on a run, for operators. */
 import { type ReactNode, useMemo } from "react";
 import type { Receiver, SessionView } from "loom-agent/client";
-import { Icon, useSession, useWords } from "loom-agent/react";
+import { Icon, useSession, useWords } from "../../../src/react/page-parts.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 
 export interface RunFeedbackProps {

@@ -13,9 +13,10 @@ import {
   type TodoList,
   type TurnView,
 } from "loom-agent/client";
-import { type Decoder, LOOM_DECODING } from "loom-agent/dialects";
+import type { Decoder } from "loom-agent/dialects";
+import { LOOM_DECODING } from "../../../src/dialects/loom/decode.ts";
 import type { EventOf, EventRecord } from "loom-agent/protocol";
-import type { ElementTarget } from "loom-agent/react";
+import type { ElementTarget } from "../../../src/react/page-parts.ts";
 import type { WireFrame } from "./inspector-api.ts";
 import type { FrameCollector, ReadingStatus } from "./record-run.ts";
 import { RunIndex } from "./run-index.ts";

@@ -1,7 +1,16 @@
 /** Graph state at the current position, and the run's checkpoints. */
 import { type ReactNode, useState } from "react";
 import type { Receiver, TurnView } from "loom-agent/client";
-import { Badge, Button, CopyButton, formatNumber, IconButton, useRun, useUi, useWords } from "loom-agent/react";
+import {
+  Badge,
+  Button,
+  CopyButton,
+  formatNumber,
+  IconButton,
+  useRun,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { type ForkAt, ForkEditor } from "./fork-editor.tsx";
 import { FORK_WORDS } from "./fork-words.ts";
 import { formatOffset } from "./format-offset.ts";

@@ -1,7 +1,7 @@
 /** Token usage per model call and over the run, and context compressions. */
 import { type ReactNode, useState } from "react";
 import type { TurnView } from "loom-agent/client";
-import { Button, formatNumber, useUi, useWords } from "loom-agent/react";
+import { Button, formatNumber, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { nameModel } from "./name-model.ts";
 import type { RunRecording, UsageStep } from "./run-recording.ts";

@@ -4,7 +4,7 @@
  */
 import type { ReadableStore } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
-import { isJsonObject } from "loom-agent/protocol";
+import { isJsonObject } from "../../../src/protocol/json.ts";
 import type { ListedFrame } from "./filter-frames.ts";
 import type { WireFrame } from "./inspector-api.ts";
 import type { FrameCollector, ReadingStatus } from "./record-run.ts";

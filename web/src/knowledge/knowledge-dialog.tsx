@@ -1,6 +1,6 @@
 /** Knowledge base dialog: upload, search, list and delete documents. */
 import { type DragEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import { Button, Dialog, formatBytes, formatNumber, useUi, useWords } from "loom-agent/react";
+import { Button, Dialog, formatBytes, formatNumber, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { Notices } from "../shell/notices.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import type { KnowledgeState } from "../store/knowledge.ts";

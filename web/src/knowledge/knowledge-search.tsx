@@ -1,7 +1,7 @@
 /** Searches the documents as an agent does. */
 import type { ReactNode } from "react";
 import type { Reference } from "loom-agent/client";
-import { Icon, useWords } from "loom-agent/react";
+import { Icon, useWords } from "../../../src/react/page-parts.ts";
 import { usePage } from "../shell/page-context.tsx";
 import type { KnowledgeState } from "../store/knowledge.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";

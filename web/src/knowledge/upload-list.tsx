@@ -1,6 +1,6 @@
 /** Uploads to the knowledge base, with progress and errors. */
 import type { ReactNode } from "react";
-import { Badge, IconButton, ProgressBar, useWords } from "loom-agent/react";
+import { Badge, IconButton, ProgressBar, useWords } from "../../../src/react/page-parts.ts";
 import { usePage } from "../shell/page-context.tsx";
 import type { KnowledgeUpload } from "../store/knowledge.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";

@@ -1,6 +1,6 @@
 /** Command palette: finds sessions, actions and agents as the user types. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
-import { Dialog, findLiveRun, Icon, type IconName, useSession, useWords } from "loom-agent/react";
+import { Dialog, findLiveRun, Icon, type IconName, useSession, useWords } from "../../../src/react/page-parts.ts";
 import type { SessionView } from "loom-agent/client";
 import { AGENT_WORDS, chooseAgentIcon, describeKind } from "../composer/agent-words.ts";
 import { useChosenAgent } from "../composer/use-chosen-agent.ts";

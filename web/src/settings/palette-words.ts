@@ -1,5 +1,5 @@
 /** UI strings of the command palette. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const PALETTE_WORDS = defineWords({
   en: {

@@ -1,6 +1,6 @@
 /** Live region for screen readers. It announces that an answer is complete, not its text. */
 import type { ReactNode } from "react";
-import { useWords } from "loom-agent/react";
+import { useWords } from "../../../src/react/page-parts.ts";
 import type { PageState } from "../store/page-state.ts";
 import { useMay, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";

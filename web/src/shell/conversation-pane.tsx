@@ -7,13 +7,13 @@ import {
   type ConversationHandle,
   findLiveRun,
   Icon,
-  UiStateCache,
   Spinner,
   splitWaiting,
+  UiStateCache,
   useRun,
   useSession,
   useWords,
-} from "loom-agent/react";
+} from "../../../src/react/page-parts.ts";
 import { Start } from "../start/start.tsx";
 import { findDraft, findWaiting, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
 import type { PageState } from "../store/page-state.ts";

@@ -1,6 +1,6 @@
 /** The menu of an answer: copy, edit, export, show frames; share and export the whole session. */
 import type { ReactNode } from "react";
-import { Icon, Menu, type MenuItem, type TurnMenuProps, useUi, useWords } from "loom-agent/react";
+import { Icon, Menu, type MenuItem, type TurnMenuProps, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { useSessionItems } from "../access/use-session-items.ts";
 import type { PageState } from "../store/page-state.ts";
 import { usePage, usePageState } from "./page-context.tsx";

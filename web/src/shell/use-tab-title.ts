@@ -1,6 +1,6 @@
 /** The title of the browser tab: the session, a mark during its run, and what happened in the background. */
 import { useEffect, useMemo } from "react";
-import { useWords } from "loom-agent/react";
+import { useWords } from "../../../src/react/page-parts.ts";
 import type { SessionAlert } from "../store/alerts.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findRow } from "../store/sessions.ts";

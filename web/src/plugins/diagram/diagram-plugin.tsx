@@ -6,14 +6,14 @@
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
 import {
   Button,
-  type DiagramProps,
   defineWords,
+  type DiagramProps,
   ImageViewer,
   Spinner,
   useCachedState,
   useUi,
   useWords,
-} from "loom-agent/react";
+} from "../../../../src/react/page-parts.ts";
 import { type DiagramDrawing, type DiagramOutcome, MAX_SOURCE } from "../../diagram-frame/diagram-messages.ts";
 import { readChartStyle } from "../chart/chart-style.ts";
 import { createDrawingQueue, type DrawingFailure } from "../drawing-queue.ts";
