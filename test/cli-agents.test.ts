@@ -88,6 +88,17 @@ describe("--agents", () => {
     expect([code, out, err]).toMatchObject([0, "erase was approved\n", expect.stringMatching(/^session \w+\n$/)]);
   });
 
+  test.runIf(LONG)("loom chat changes between agents of the user and built-in ones", async () => {
+    writeInput("chat.ts", `${OWN} export default { helper, careful };`);
+    const input = "one\n/agent react\nWhat is 6*7?\n/agent helper\ntwo\n";
+    const args = ["chat", "--plain", "--kb", "none", "--store", join(folder, "chat.db"), "--agents", "chat.ts"];
+    const { code, out } = await loom(args, { input, isChild: true });
+    expect([code, out.match(/^assistant: .*$/gm)]).toEqual([
+      0,
+      ["assistant: You said: one", "assistant: Offline model: 6*7 = 42.", "assistant: You said: two"],
+    ]);
+  });
+
   test.runIf(LONG)("reports where a module is wrong", async () => {
     writeInput("wrong.ts", "const a: number = 1;\nconst : = 2;\n");
     writeInput("gone.mjs", 'import { agent } from "loom-agent-2";\n');

@@ -5,10 +5,8 @@
 import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import { isJsonObject, parseJson } from "../protocol/json.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
-import { describeIssues } from "../tools/describe-issues.ts";
+import { describeIssues, isStandardSchema, readJsonSchema, type StandardSchema } from "../tools/standard-schema.ts";
 import { fromJsonSchema } from "../tools/from-json-schema.ts";
-import { isStandardSchema, readJsonSchema } from "../tools/read-json-schema.ts";
-import type { StandardSchema } from "../tools/standard-schema.ts";
 import type { AnswerFormat } from "./create-format.ts";
 import { listJson } from "./read-json.ts";
 

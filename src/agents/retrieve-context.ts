@@ -13,8 +13,7 @@ import type { Log } from "../log/index.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import type { ErrorEvent, RetrievalCompleteEvent } from "../protocol/events.generated.ts";
-import { limitTimer } from "../protocol/limit-timer.ts";
-import { untilAborted } from "../protocol/until-aborted.ts";
+import { withTimeout } from "../protocol/with-timeout.ts";
 import { shorten } from "../protocol/cut-text.ts";
 import type { AgentRun } from "./agent-run.ts";
 import {
@@ -115,26 +114,18 @@ async function retrieve(run: AgentRun, options: RetrievalOptions): Promise<Retri
   const { retriever, timeoutMs = DEFAULTS.timeoutMs } = options;
   const limit = Math.min(options.limit ?? DEFAULTS.limit, MAX_LIMIT);
   const query = readQuestion(run.message ?? "");
-  const late = new AbortController();
-  const expire = (): void =>
-    late.abort(new LoomError("retrieval_timeout", `The search took longer than ${timeoutMs} ms`));
-  const timer = setTimeout(expire, limitTimer(timeoutMs));
-  try {
-    const signal = AbortSignal.any([run.signal, late.signal]);
-    // Turns a synchronous throw into a rejection.
-    const pending = Promise.resolve().then(() => retriever.retrieve(query, { limit, signal }));
-    const passages = await untilAborted(pending, signal);
-    if (!Array.isArray(passages))
-      throw new LoomError("retrieval_failed", "The retriever must return an array of passages");
-    const sources = createSources(
-      passages.slice(0, limit),
-      Math.min(options.maxCharacters ?? DEFAULTS.maxCharacters, MAX_CHARACTERS),
-      options.minScore ?? retriever.minScore ?? -Infinity,
-    );
-    return { type: "retrieval_complete", doc_count: sources.length, query, sources };
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = (): Error => new LoomError("retrieval_timeout", `The search took longer than ${timeoutMs} ms`);
+  const passages: unknown = await withTimeout({ timeoutMs, late, signal: run.signal }, (signal) =>
+    retriever.retrieve(query, { limit, signal }),
+  );
+  if (!Array.isArray(passages))
+    throw new LoomError("retrieval_failed", "The retriever must return an array of passages");
+  const sources = createSources(
+    passages.slice(0, limit),
+    Math.min(options.maxCharacters ?? DEFAULTS.maxCharacters, MAX_CHARACTERS),
+    options.minScore ?? retriever.minScore ?? -Infinity,
+  );
+  return { type: "retrieval_complete", doc_count: sources.length, query, sources };
 }
 
 /** In a long message, the question is usually at the beginning or at the end. */

@@ -4,9 +4,8 @@ import { dialectSchemas } from "../dialects/schemas.ts";
 import { framingIssue } from "../dialects/check-stream.ts";
 import type { Issue } from "../protocol/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
-import { dialectOption } from "./dialect-option.ts";
 import { cutColumns, formatJson, plural, wrapText } from "./fit-text.ts";
-import { explainFault, type InputFrame, readInput } from "./input.ts";
+import { dialectOption, explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface Finding {

@@ -3,7 +3,13 @@ import { detectDecoder } from "./decoders.ts";
 import type { Dialect } from "./dialect.ts";
 import { DIALECTS } from "./dialects.ts";
 
-/** Detects the dialect from the first frames of a stream; undefined if no dialect matches. */
+/**
+ * Detects the dialect from the first frames of a stream; undefined if no dialect matches.
+ *
+ * ```ts
+ * detectDialect(['{"type":"run_start","run_id":"r1"}'])?.name; // "loom"
+ * ```
+ */
 export function detectDialect(texts: readonly string[]): Dialect | undefined {
   const name = detectDecoder(texts);
   return name === undefined ? undefined : DIALECTS[name];

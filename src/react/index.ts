@@ -3,7 +3,6 @@
  * dependency) and the stylesheet `loom-agent/react/style.css`.
  */
 export { useMessage, useRun, useSession } from "./use-receiver.ts";
-export { useStore } from "./use-store.ts";
 export { AllowedTools } from "./chat/allowed-tools.tsx";
 export { Composer } from "./chat/composer.tsx";
 export { LoomChat, type LoomChatProps } from "./chat/loom-chat.tsx";
@@ -30,7 +29,6 @@ export { Button } from "./ui/button.tsx";
 export { Dialog } from "./ui/dialog.tsx";
 export { Disclosure } from "./ui/disclosure.tsx";
 export { Icon } from "./ui/icon.tsx";
-export { useCachedState } from "./ui/ui-state-cache.tsx";
 export {
   type ChartProps,
   type CodeProps,

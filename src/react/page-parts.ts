@@ -48,3 +48,4 @@ export { UiStateCache, UiStateCacheProvider, useCachedState } from "./ui/ui-stat
 export { useHiddenSides } from "./ui/use-hidden-sides.ts";
 export { chooseLanguage, defineWords, useWords } from "./ui/words.ts";
 export { createTurnSelector, useRun, useSession } from "./use-receiver.ts";
+export { useStore } from "./use-store.ts";

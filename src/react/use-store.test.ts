@@ -3,7 +3,8 @@ import { createElement, type ReactNode } from "react";
 import { renderToString } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { createReceiver, type Receiver, type ReadableStore } from "../client/index.ts";
-import { useMessage, useSession, useStore, useRun } from "./index.ts";
+import { useMessage, useRun, useSession } from "./index.ts";
+import { useStore } from "./use-store.ts";
 import { useReceiver } from "./use-receiver.ts";
 
 function createFilled(): Receiver {

@@ -12,6 +12,5 @@ export { createKnowledgeTool } from "./knowledge-tool.ts";
 export { type McpOptions, type McpServers, openMcpServers } from "./mcp/open-mcp-servers.ts";
 export { type McpConfig, readMcpConfig } from "./mcp/read-mcp-config.ts";
 export type { StandardSchema } from "./standard-schema.ts";
-export { ToolError } from "./tool-error.ts";
-export { toolResult } from "./tool-result.ts";
+export { ToolError, toolResult } from "./tool-result.ts";
 export type { ApprovalPolicy, Tool, ToolContext, ToolCallResult } from "./tool.ts";

@@ -12,7 +12,7 @@ import { connect, createReceiver } from "../../src/client/index.ts";
 import { encodeSse } from "../../src/framing/index.ts";
 import { encodeSseComment } from "../../src/framing/sse.ts";
 import { type Log, openSqliteLog, openStream } from "../../src/log/index.ts";
-import { deriveRunId } from "../../src/server/commands/derive-run-id.ts";
+import { deriveRunId } from "../../src/server/commands/execute-command.ts";
 import { contentOf } from "../client/streams.ts";
 import { gather } from "../log-sessions.ts";
 import { KILL_SAMPLES, LONG } from "../sampling.ts";

@@ -3,11 +3,8 @@
  * sessions. The screen and the plain mode both use it.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import { createWriteStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { homedir } from "node:os";
 import type { MessageView } from "../../client/view.ts";
 import { isLoomError } from "../../protocol/index.ts";
@@ -17,6 +14,7 @@ import { formatAge, formatTable } from "../format-table.ts";
 import { Approver } from "../run/approver.ts";
 import type { ToolDecision } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
+import { writeExport } from "../sessions/run-sessions.ts";
 import type { ChatBackend } from "./chat-backend.ts";
 import { type ChatFile, type ChatMessage, ChatConversation } from "./chat-conversation.ts";
 import { findMediaType } from "./find-media-type.ts";
@@ -72,6 +70,22 @@ interface SendingMessage {
 export class ChatController {
   readonly backend: ChatBackend;
   readonly #surface: ChatSurface;
+  readonly #commands: { readonly [name in SlashName]: (argument: string) => Promise<void> | void } = {
+    help: () => this.#help(),
+    new: () => this.#startNew(),
+    sessions: (words) => this.#listSessions(words),
+    open: (id) => this.open(id),
+    agent: (name) => this.#changeAgent(name),
+    model: (name) => this.#changeModel(name),
+    attach: (path) => this.#attach(path),
+    detach: () => this.#detach(),
+    export: (path) => this.#export(path),
+    title: (title) => this.#rename(title),
+    tree: () => this.#showThoughts(),
+    retry: () => this.#send("/retry", () => this.#lastMessage ?? this.#findLastMessage()),
+    stop: () => this.stop(),
+    quit: () => undefined,
+  };
   #files: readonly ChatFile[] = [];
   #conversation: ChatConversation;
   #approver: Approver;
@@ -132,8 +146,9 @@ export class ChatController {
     try {
       if (input?.kind === "error") this.#say(input.message);
       else if (input?.kind === "command") {
-        const execute = async (): Promise<boolean> => this.#execute(input.name, input.argument);
-        return await (AT_ONCE.includes(input.name) ? execute() : this.#inOrder(execute));
+        const execute = async (): Promise<void> => this.#commands[input.name](input.argument);
+        await (AT_ONCE.includes(input.name) ? execute() : this.#inOrder(execute));
+        return input.name === "quit";
       } else {
         const message = text.startsWith("//") ? text.slice(1) : text;
         await this.#send(message, () => ({ text: message, files: this.#files }));
@@ -306,57 +321,23 @@ export class ChatController {
     return result;
   }
 
-  async #execute(name: SlashName, argument: string): Promise<boolean> {
-    switch (name) {
-      case "help":
-        this.#help();
-        return false;
-      case "new":
-        await this.backend.release();
-        this.#switch(randomBytes(6).toString("hex"));
-        this.#isNew = true;
-        this.#say("new session");
-        return false;
-      case "sessions":
-        await this.#listSessions(argument);
-        return false;
-      case "open":
-        await this.open(argument);
-        return false;
-      case "agent":
-        await this.#changeAgent(argument);
-        return false;
-      case "model":
-        await this.#changeModel(argument);
-        return false;
-      case "attach":
-        await this.#attach(argument);
-        return false;
-      case "detach":
-        this.#say(`${plural(this.#files.length, "file")} removed`);
-        this.#files = [];
-        this.#surface.changed();
-        return false;
-      case "export":
-        await this.#export(argument);
-        return false;
-      case "title":
-        this.#assertStored();
-        await this.backend.service.renameSession(this.#conversation.sessionId, argument);
-        this.#say("renamed");
-        return false;
-      case "tree":
-        this.#showThoughts();
-        return false;
-      case "retry":
-        await this.#send("/retry", () => this.#lastMessage ?? this.#findLastMessage());
-        return false;
-      case "stop":
-        await this.stop();
-        return false;
-      case "quit":
-        return true;
-    }
+  async #startNew(): Promise<void> {
+    await this.backend.release();
+    this.#switch(randomBytes(6).toString("hex"));
+    this.#isNew = true;
+    this.#say("new session");
+  }
+
+  #detach(): void {
+    this.#say(`${plural(this.#files.length, "file")} removed`);
+    this.#files = [];
+    this.#surface.changed();
+  }
+
+  async #rename(title: string): Promise<void> {
+    this.#assertStored();
+    await this.backend.service.renameSession(this.#conversation.sessionId, title);
+    this.#say("renamed");
   }
 
   #help(): void {
@@ -423,17 +404,7 @@ export class ChatController {
 
   async #export(path: string): Promise<void> {
     this.#assertStored();
-    const file = resolvePath(path);
-    const { signal } = new AbortController();
-    const records = this.backend.service.exportSession(this.#conversation.sessionId, signal);
-    try {
-      // An existing file is kept.
-      await pipeline(Readable.from(records), createWriteStream(file, { flags: "wx", mode: 0o600 }));
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (isLoomError(error) || code === undefined) throw error;
-      throw new CliError(code === "EEXIST" ? `${path} exists` : `cannot write ${path} (${code})`);
-    }
+    await writeExport(this.backend.service, this.#conversation.sessionId, resolvePath(path));
     this.#say(`written to ${path}`);
   }
 

@@ -3,6 +3,7 @@
  * the configuration file). This module does not know individual settings.
  */
 import { describeValue } from "../../protocol/fault.ts";
+import { CliError } from "../command.ts";
 import { type Environment, hideCredentials } from "../find-store.ts";
 import { MAX_TIMER_MS } from "../../protocol/limit-timer.ts";
 
@@ -237,6 +238,19 @@ export function listOf(noun: string, isItem: (item: string) => boolean): Setting
     },
     show: (value) => value.join(","),
   };
+}
+
+/** The environment variable of a setting. */
+export function variableOf(key: string): string {
+  return `LOOM_${key.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** Reads the value of a setting. `name` is how the user named it. Throws a CliError. */
+export function readValue<T>({ kind, isSecret = false }: Setting<T>, name: string, given: unknown): T {
+  const value = kind.read(given);
+  if (value !== undefined) return value;
+  const why = kind.explain?.(given) ?? `${describeGivenValue(given, isSecret)} is not ${kind.expected}`;
+  throw new CliError(`${name}: ${why}`);
 }
 
 /** Formats an invalid value for an error message: shortened, and never a secret. */

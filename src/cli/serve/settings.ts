@@ -5,6 +5,7 @@
  * The setting `base-path` is `--base-path`, `LOOM_BASE_PATH` and `"base-path"`. A boolean setting has two flags, `--debug`
  * and `--no-debug`. A secret has no flag.
  */
+import { listKeyedModels, parseModelName } from "../../models/resolve-model.ts";
 import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
 import { isJwksUrl } from "../../server/auth/jwt/verify-jwt.ts";
 import { DEFAULT_SCOPE_PREFIX, DEFAULT_SCOPES, type Scope, SCOPES } from "../../server/auth/scopes.ts";
@@ -13,13 +14,12 @@ import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
 import { SESSION_DEFAULTS } from "../../engine/session-options.ts";
 import { DATABASE_SETTINGS, STORE } from "../database-settings.ts";
-import { findKnowledgeBase, findStore, hideCredentials } from "../find-store.ts";
+import { type Environment, findKnowledgeBase, findStore, hideCredentials } from "../find-store.ts";
 import { AUDIT_WORDS } from "../audit-command.ts";
 import { isAgentName } from "../load-agents.ts";
 import { limitItems, type LimitValues } from "./limits.ts";
 import { capItems, DEFAULT_CAPS, valueItems } from "../strategy-items.ts";
 import { isToolRule } from "./collect-tool-rules.ts";
-import { listDefaultModels } from "./list-default-models.ts";
 import {
   bytes,
   chooseOf,
@@ -64,6 +64,14 @@ const isModel = (item: string): boolean => /^[^\s/]+(?:\/\S+)?$/.test(item);
 const isBasePath = (text: string): boolean => isAccepted(() => readBasePath(text));
 const isScope = (item: string): item is Scope => SCOPES.some((scope) => scope === item);
 const isProxy = (item: string): boolean => isAccepted(() => readProxies([item]));
+
+/**
+ * The models available without configuration: the offline model, and for each provider key in the environment its default
+ * model and all models that the provider reports.
+ */
+export function listDefaultModels(env: Environment): readonly string[] {
+  return ["offline", ...listKeyedModels(env).flatMap((model) => [model, `${parseModelName(model).provider}/*`])];
+}
 
 export const SETTINGS = {
   host: define(ADDRESS, text, "127.0.0.1", "address or host name to listen on"),
@@ -301,10 +309,6 @@ export type SettingKey = keyof typeof SETTINGS;
 export type Settings = { readonly [K in SettingKey]: ValueOf<(typeof SETTINGS)[K]> } & LimitValues;
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
-
-export function variableOf(key: string): string {
-  return `LOOM_${key.toUpperCase().replaceAll("-", "_")}`;
-}
 
 /**
  * Returns the flag listed in the help, or undefined for a secret. For a boolean setting this is the flag that changes

@@ -13,6 +13,7 @@ import type {
   ActiveRuns,
   Agents,
   Approvals,
+  ErasedOwner,
   ForkedSession,
   ForkSession,
   IngestResult,
@@ -185,6 +186,10 @@ export class RemoteService implements SessionService {
       if (isLoomError(error, "unknown_session")) return false;
       throw error;
     }
+  }
+
+  async eraseOwner(owner: string): Promise<ErasedOwner> {
+    return this.#api.getJson({ method: "DELETE", path: `/v1/owners/${encodeURIComponent(owner)}` });
   }
 
   async ingest({ sessionId, body, dialect, framing, signal }: IngestRequest): Promise<IngestResult> {

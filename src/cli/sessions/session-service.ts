@@ -14,6 +14,7 @@ import type { StreamModes } from "../../protocol/stream-modes.ts";
 import type {
   Agents,
   Approvals,
+  ErasedOwner,
   ForkedSession,
   ForkSession,
   IngestResult,
@@ -122,6 +123,8 @@ export interface SessionService extends AsyncDisposable {
   forkSession(sessionId: string, options: ForkSession): Promise<ForkedSession>;
   /** Returns false if the session does not exist. */
   deleteSession(sessionId: string): Promise<boolean>;
+  /** Erases everything of an owner, also files and credentials. */
+  eraseOwner(owner: string): Promise<ErasedOwner>;
   ingest(request: IngestRequest): Promise<IngestResult>;
   renameSession(sessionId: string, title: string): Promise<void>;
   /** Stores a file for a message of the session, and returns its ID. A missing session is created. */

@@ -62,7 +62,13 @@ export interface RunFooterProps {
   readonly feedback?: FeedbackView | undefined;
 }
 
-/** Shows how a run ended, with copy, retry and inspect buttons. */
+/**
+ * Shows how a run ended, with copy, retry and inspect buttons.
+ *
+ * ```tsx
+ * <RunFooter turn={run} state={session.state} />
+ * ```
+ */
 export function RunFooter({ turn, state, feedback }: RunFooterProps): ReactNode {
   const words = useWords(WORDS);
   const { language, actions, plugins } = useUi();

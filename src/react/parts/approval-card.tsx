@@ -74,7 +74,15 @@ export interface ApprovalCardProps {
   readonly onAnswer?: (() => void) | undefined;
 }
 
-/** Shows an approval request with a form to answer it, or its outcome. Read-only without `UiActions.approve`. */
+/**
+ * Shows an approval request with a form to answer it, or its outcome. Read-only without `UiActions.approve`.
+ *
+ * ```tsx
+ * {call.approval && (
+ *   <ApprovalCard call={call} approval={call.approval} stateKey={call.toolId} runId={run.runId} isLive={isLive} />
+ * )}
+ * ```
+ */
 export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer }: ApprovalCardProps): ReactNode {
   const words = useWords(WORDS);
   const { actions } = useUi();

@@ -28,6 +28,10 @@ export interface ErrorBannerProps {
 /**
  * Shows an error of a run, with a retry button if the run has ended. An error after which the run continued is a notice
  * that says what was done.
+ *
+ * ```tsx
+ * {part.type === "error" && <ErrorBanner part={part} isLive={isLive} />}
+ * ```
  */
 export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
   const words = useWords(ERROR_WORDS);

@@ -58,7 +58,13 @@ export interface ThinkingItemProps {
   readonly isRevealed?: boolean;
 }
 
-/** Shows one thinking part, collapsed by default. */
+/**
+ * Shows one thinking part, collapsed by default.
+ *
+ * ```tsx
+ * {part.type === "thinking" && <ThinkingItem part={part} turnKey={run.key} isLive={isLive} />}
+ * ```
+ */
 export function ThinkingItem(props: ThinkingItemProps): ReactNode {
   const { part, turnKey, isLive, isInSeries = false, isRevealed = false } = props;
   const words = useWords(WORDS);

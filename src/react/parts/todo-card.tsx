@@ -42,7 +42,13 @@ export interface TodoCardProps {
   readonly list: TodoList | undefined;
 }
 
-/** Shows a to-do list. Items can be ticked if `UiActions.changeTodo` is given. */
+/**
+ * Shows a to-do list. Items can be ticked if `UiActions.changeTodo` is given.
+ *
+ * ```tsx
+ * <TodoCard list={session.todoLists.find(({ listId }) => listId === part.listId)} />
+ * ```
+ */
 export function TodoCard({ list }: TodoCardProps): ReactNode {
   const words = useWords(WORDS);
   return list === undefined ? (

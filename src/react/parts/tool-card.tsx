@@ -71,7 +71,15 @@ interface ToolCardState {
   readonly wasAwaitingApproval: boolean;
 }
 
-/** Shows a tool call with its arguments, approval, output and result. */
+/**
+ * Shows a tool call with its arguments, approval, output and result.
+ *
+ * ```tsx
+ * {part.type === "tool" && (
+ *   <ToolCard call={part.call} partKey={part.key} turnKey={run.key} runId={run.runId} isLive={isLive} />
+ * )}
+ * ```
+ */
 export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();

@@ -1,8 +1,9 @@
-/** Rules that every blob store follows: IDs, names, media types, limits and counting. */
+/** Rules of blobs, whatever store has them: IDs, URLs, names, media types, limits and counting. */
 import { createHash } from "node:crypto";
+import { ConcurrencyLimit } from "../../protocol/concurrency-limit.ts";
+import type { Log } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { ConcurrencyLimit } from "../../tools/concurrency-limit.ts";
-import type { BlobLimits, PutBlobOptions } from "./blob-store.ts";
+import type { BlobInfo, BlobLimits, PutBlobOptions } from "./blob-store.ts";
 
 const DEFAULT_SESSION_BLOBS = 1000;
 const DEFAULT_UPLOADS = 16;
@@ -16,6 +17,24 @@ const BLOB_ID = /^[0-9a-f]{64}$/;
 
 export function isBlobId(text: string): boolean {
   return BLOB_ID.test(text);
+}
+
+/** The URL of a blob, with the base path of the server. */
+export function blobUrl(
+  { basePath }: { readonly basePath: string },
+  { sessionId, blobId }: Pick<BlobInfo, "sessionId" | "blobId">,
+): string {
+  return `${basePath}/v1/sessions/${encodeURIComponent(sessionId)}/blobs/${blobId}`;
+}
+
+/**
+ * The `reserve` option of `put`: charges the blobs of a session to the quota of its owner, which the log decides. Undefined
+ * without a quota for blobs: the log need not know them then.
+ */
+export function reserveIn(log: Pick<Log, "limits" | "setBlobUsage">, sessionId: string): PutBlobOptions["reserve"] {
+  const { maxOwnerBlobs, maxOwnerBlobBytes } = log.limits;
+  if (maxOwnerBlobs === Infinity && maxOwnerBlobBytes === Infinity) return undefined;
+  return (usage) => log.setBlobUsage(sessionId, usage);
 }
 
 /** Returns the media type in lower case without parameters; `application/octet-stream` if it is not valid. */
@@ -101,29 +120,20 @@ export class BlobCounter {
  * slots.
  */
 export class Uploads {
-  readonly #limits: Required<Pick<BlobLimits, "maxUploads" | "uploadWaitMs">>;
   readonly #ofClients: ConcurrencyLimit;
   readonly #ofServer: ConcurrencyLimit;
 
-  constructor({ maxUploads = DEFAULT_UPLOADS, uploadWaitMs = DEFAULT_WAIT_MS }: BlobLimits) {
-    this.#limits = { maxUploads, uploadWaitMs };
-    this.#ofClients = new ConcurrencyLimit(maxUploads);
-    this.#ofServer = new ConcurrencyLimit(maxUploads);
+  constructor({ maxUploads: limit = DEFAULT_UPLOADS, uploadWaitMs = DEFAULT_WAIT_MS }: BlobLimits) {
+    const tooLong = (ms: number): LoomError =>
+      new LoomError("too_many_open", `${limit} uploads have been in progress for ${ms} ms; try again later`, { limit });
+    const time = { maxMs: uploadWaitMs, tooLong };
+    this.#ofClients = new ConcurrencyLimit(limit, { time });
+    this.#ofServer = new ConcurrencyLimit(limit, { time });
   }
 
   /** Throws `too_many_open` if no slot is free in time, and the reason of the signal. */
-  async run<T>({ signal, isFromClient = false }: PutBlobOptions, work: () => Promise<T>): Promise<T> {
-    const { maxUploads: limit, uploadWaitMs } = this.#limits;
-    const waiting = new AbortController();
-    const timer = setTimeout(() => {
-      const message = `${limit} uploads have been in progress for ${uploadWaitMs} ms; try again later`;
-      waiting.abort(new LoomError("too_many_open", message, { limit }));
-    }, uploadWaitMs);
-    const either = signal === undefined ? waiting.signal : AbortSignal.any([signal, waiting.signal]);
-    const release = await (isFromClient ? this.#ofClients : this.#ofServer)
-      .enter(either)
-      .finally(() => clearTimeout(timer));
-    return work().finally(release);
+  run<T>({ signal, isFromClient = false }: PutBlobOptions, work: () => Promise<T>): Promise<T> {
+    return (isFromClient ? this.#ofClients : this.#ofServer).run(work, signal);
   }
 }
 

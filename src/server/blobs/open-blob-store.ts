@@ -14,6 +14,7 @@ import { Readable } from "node:stream";
 import { describeHolder, isHolderGone } from "../../log/holder.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { KeyedQueue } from "../../protocol/keyed-queue.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { digestBlobInfo, readBlobInfo } from "./blob-info.ts";
 import {
@@ -84,8 +85,8 @@ class FolderBlobStore implements BlobStore {
   /** The latest successful check of each file. */
   readonly #checks = new BoundedMap<FileCheck>(MAX_REMEMBERED_CHECKS);
   readonly #usages = new BoundedMap<SessionUsage>(MAX_CACHED_USAGES);
-  /** The last queued operation of each session. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  /** Operations that change the folder of a session. */
+  readonly #queue = new KeyedQueue();
 
   constructor(folder: string, limits: BlobLimits) {
     this.#folder = folder;
@@ -119,7 +120,7 @@ class FolderBlobStore implements BlobStore {
           ),
         );
         await syncFolder(unfinished);
-        return await this.#runInOrder(sessionId, async () => {
+        return await this.#queue.run(sessionId, async () => {
           await confirmPut(options);
           return translateErrors(this.#folder, () => this.#publish(unfinished, info, options));
         });
@@ -249,7 +250,7 @@ class FolderBlobStore implements BlobStore {
   }
 
   async deleteSession(sessionId: string): Promise<void> {
-    await this.#runInOrder(sessionId, async () => {
+    await this.#queue.run(sessionId, async () => {
       const removed = this.#nameUnfinished();
       this.#usages.delete(sessionId);
       // Renaming makes the deletion atomic, however long it takes to remove the files.
@@ -263,7 +264,7 @@ class FolderBlobStore implements BlobStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#queues.values());
+    await this.#queue.idle();
     await this.#digests.close();
   }
 
@@ -279,17 +280,6 @@ class FolderBlobStore implements BlobStore {
     const usage = { changedAt, countedAt: performance.now(), count: blobs.length, bytes };
     this.#usages.set(sessionId, usage);
     return usage;
-  }
-
-  async #runInOrder<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
-    const done = (this.#queues.get(sessionId) ?? Promise.resolve()).then(work);
-    const queue = done.catch(() => undefined);
-    this.#queues.set(sessionId, queue);
-    try {
-      return await done;
-    } finally {
-      if (this.#queues.get(sessionId) === queue) this.#queues.delete(sessionId);
-    }
   }
 
   #folderOf(sessionId: string): string {

@@ -9,10 +9,10 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { ConcurrencyLimit } from "../../protocol/concurrency-limit.ts";
 import { migratePostgres, type PostgresFormat } from "../../postgres/migrate.ts";
 import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { toColumn } from "../../postgres/text-column.ts";
-import { ConcurrencyLimit } from "../../tools/concurrency-limit.ts";
 import {
   assertRoom,
   BlobCounter,
@@ -123,8 +123,7 @@ class PostgresBlobStore implements BlobStore {
         await this.#writeChunks(upload, bytes, options, counter);
         const blobId = counter.finish();
         const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
-        const release = await this.#publishing.enter(options.signal ?? new AbortController().signal);
-        const stored = await this.#publish(upload, info, options).finally(release);
+        const stored = await this.#publishing.run(() => this.#publish(upload, info, options), options.signal);
         if (stored.upload !== upload) await this.#db.write(DISCARD, [upload]);
         return toInfo(sessionId, stored);
       } catch (error) {

@@ -2,18 +2,15 @@
  * The `http_fetch` tool. Only public addresses can be fetched unless an option allows others, because a page can trick
  * the model into requests to the internal network.
  */
-import { lookup } from "node:dns/promises";
 import { LoomError } from "../../protocol/index.ts";
-import { defineTool } from "../define-tool.ts";
+import { defineTool, refineInput } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
-import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { nameSubject } from "../summarize-tool.ts";
 import { toolResult } from "../tool-result.ts";
 import { decodePage } from "./decode-page.ts";
-import type { ResolveHost, UrlRules } from "./check-url.ts";
+import type { ResolveHost } from "./check-url.ts";
 import { requestPage } from "./request-page.ts";
-import { withDeadline } from "./with-deadline.ts";
 
 /** Options of `createFetchTool`. */
 export interface FetchToolOptions {
@@ -53,7 +50,6 @@ export interface FetchInput {
 }
 
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
-const MAX_URL_LENGTH = 4096;
 /** Lets the deadline of the fetch fire before the timeout of the tool, because its message is more specific. */
 const GRACE_MS = 1000;
 
@@ -65,22 +61,17 @@ const GRACE_MS = 1000;
  */
 export function createFetchTool({
   allow = [],
-  ports = [80, 443],
+  ports,
   methods = ["GET", "HEAD"],
   approval = ({ method = "GET" }) => !SAFE.has(method),
   maxBytes = 1024 * 1024,
   maxRedirects = 5,
   timeoutMs = 20_000,
   maxResultCharacters = 50_000,
-  userAgent = "loom-agent",
-  resolve = async (host) => lookup(host, { all: true, order: "verbatim" }),
+  userAgent,
+  resolve,
 }: FetchToolOptions = {}): Tool {
-  const rules: UrlRules = {
-    allow: allow.map((host) => host.toLowerCase()),
-    ports,
-    maxUrlLength: MAX_URL_LENGTH,
-    resolve,
-  };
+  const rules = { allow: allow.map((host) => host.toLowerCase()), ports, resolve };
   const canSend = methods.some((method) => !SAFE.has(method));
   const usual = methods.includes("GET") ? "GET" : methods[0];
   if (usual === undefined) throw new LoomError("tool_invalid", "http_fetch: `methods` must have at least one method");
@@ -112,9 +103,8 @@ export function createFetchTool({
       if (body !== undefined && SAFE.has(method))
         throw new LoomError("invalid_arguments", `A ${method} request cannot have a body`);
       const request = { url, method, body, contentType };
-      const page = await withDeadline(timeoutMs, context.signal, async (signal) =>
-        requestPage(request, rules, { maxBytes, maxRedirects, userAgent }, signal),
-      );
+      const limits = { maxBytes, maxRedirects, timeoutMs, userAgent };
+      const page = await requestPage(request, rules, limits, context.signal);
       const isError = page.status >= 400;
       const notes = [`HTTP ${page.status}`];
       if (page.redirects > 0) notes.push(`redirected to ${page.url}`);

@@ -5,10 +5,9 @@
 import { Buffer } from "node:buffer";
 import { access, constants, rmdir, unlink } from "node:fs/promises";
 import { LoomError } from "../../protocol/index.ts";
-import { defineTool } from "../define-tool.ts";
+import { defineTool, refineInput } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { nameSubject } from "../summarize-tool.ts";
 import { toolResult } from "../tool-result.ts";

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useReducer, useRef, useState } from "react";
 import type { Receiver } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
-import { useStore } from "loom-agent/react";
+import { useStore } from "../../../src/react/page-parts.ts";
 import { findEarlierLists } from "./find-earlier-lists.ts";
 import type { InspectorApi } from "./inspector-api.ts";
 import { type FrameCollector, recordRun } from "./record-run.ts";
