@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Agents } from "../src/server/index.ts";
+import type { Agents } from "../src/server/api/shapes.generated.ts";
 import { folder, loom, writeInput } from "./cli-run.ts";
 import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";

@@ -4,7 +4,8 @@
  */
 import { ChunkReader } from "../dialects/ai-sdk/chunk-reader.ts";
 import { isCount } from "../dialects/frame-traits.ts";
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
 import { toJson } from "../tools/to-json.ts";
 import type { SourceCall, SourceEvent } from "./source.ts";

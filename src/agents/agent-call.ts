@@ -6,8 +6,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import type { OnInterruption, Run, RunEnd, RunOrigin, RunRequest, Session } from "../engine/index.ts";
-import type { Log, LogEntry } from "../log/index.ts";
+import type { Run, RunEnd, RunRequest, Session } from "../engine/index.ts";
+import type { OnInterruption, RunOrigin } from "../engine/run-origin.ts";
+import type { Log } from "../log/index.ts";
+import type { LogEntry } from "../log/log.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import type { ToolApprovalEvent, ToolStartEvent } from "../protocol/events.generated.ts";
 import type { ClientTool } from "../protocol/run-additions.ts";

@@ -5,7 +5,8 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { MAX_NAME_LENGTH } from "../log/log.ts";
-import { isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { type ClientTool, readClientTools, readInstructions, writeClientTool } from "../protocol/run-additions.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { Approve } from "./answer-approval.ts";

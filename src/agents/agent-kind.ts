@@ -3,7 +3,8 @@
  * the run; the kind defines the graph and turns its final state into a reply.
  */
 import type { Prompt } from "../context/compression/prompt-tokens.ts";
-import type { FinishOptions, NodeRun } from "../engine/index.ts";
+import type { NodeRun } from "../engine/index.ts";
+import type { FinishOptions } from "../engine/run-contract.ts";
 import type { PushResult } from "../engine/sequencer.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";

@@ -1,11 +1,12 @@
 /** The options of an agent. `check-agent-options.ts` has their rules. */
-import type { OnInterruption } from "../engine/index.ts";
+import type { OnInterruption } from "../engine/run-origin.ts";
 import type { CompressionOptions } from "../context/compression/compression-options.ts";
 import type { Retriever } from "../context/retriever.ts";
 import type { Log } from "../log/index.ts";
 import type { ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
 import { checkModelName, isModel, parseModelName } from "../models/resolve-model.ts";
-import type { AnyCallback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
+import type { CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
+import type { AnyCallback } from "../observe/callbacks/callback.ts";
 import { LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
@@ -131,6 +132,14 @@ export interface CommonOptions extends AgentLifeOptions {
 }
 
 /**
+ * The options that only other kinds have. Excluding them makes an option without its `kind` a compile error: TypeScript
+ * accepts an additional property that any member of a union has.
+ */
+type WithoutOthers<Own> = {
+  readonly [Name in Exclude<keyof (ReactOptions & TotOptions & GotOptions), keyof Own>]?: undefined;
+};
+
+/**
  * Options of an agent. `kind` chooses how it works:
  *
  * - `react` (the default) alternates model calls and tool calls until it has an answer.
@@ -139,9 +148,9 @@ export interface CommonOptions extends AgentLifeOptions {
  */
 export type AgentOptions = CommonOptions &
   (
-    | ({ readonly kind?: "react" } & ReactOptions)
-    | ({ readonly kind: "tot" } & TotOptions)
-    | ({ readonly kind: "got" } & GotOptions)
+    | ({ readonly kind?: "react" } & ReactOptions & WithoutOthers<ReactOptions>)
+    | ({ readonly kind: "tot" } & TotOptions & WithoutOthers<TotOptions>)
+    | ({ readonly kind: "got" } & GotOptions & WithoutOthers<GotOptions>)
   );
 
 const MAX_MODELS = 10;

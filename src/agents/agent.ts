@@ -6,7 +6,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import {
   type DeadRun,
-  type FinishOptions,
   openSession,
   type Run,
   type RunEnd,
@@ -14,6 +13,7 @@ import {
   type Session,
   type SessionOptions,
 } from "../engine/index.ts";
+import type { FinishOptions } from "../engine/run-contract.ts";
 import { ErrorReporter } from "../engine/error-reporter.ts";
 import { describeFailure } from "../engine/run-executor.ts";
 import type { Log } from "../log/index.ts";

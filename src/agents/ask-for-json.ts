@@ -4,7 +4,7 @@
  *
  * Invariant: a reply that is too large is one that cannot be used; all other failures of a call are thrown.
  */
-import type { PartContext } from "../graph/index.ts";
+import type { PartContext } from "../graph/graph.ts";
 import type { ModelMessage, ModelRequest } from "../models/model.ts";
 import { isLoomError, type Json, type JsonObject } from "../protocol/index.ts";
 import type { AgentContext } from "./agent-kind.ts";

@@ -3,7 +3,8 @@
  * graph. Between runs it keeps nothing of a session except the history it has read.
  */
 import { Compressor } from "../context/compression/compressor.ts";
-import type { DeadRun, FinishOptions } from "../engine/index.ts";
+import type { DeadRun } from "../engine/index.ts";
+import type { FinishOptions } from "../engine/run-contract.ts";
 import type { ErrorReporter } from "../engine/error-reporter.ts";
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";

@@ -32,7 +32,7 @@ function systemOf({ model }: Pick<AgentFixture, "model">, request = 0): string |
   return first?.role === "system" ? first.content : undefined;
 }
 
-async function askOnce(options: Partial<AgentOptions>, question = "Why tides?"): Promise<AgentFixture> {
+async function askOnce(options: AgentOptions, question = "Why tides?"): Promise<AgentFixture> {
   const fixture = await createAgentFixture([{ text: "Because [1]." }], options);
   await (
     await fixture.ask(question)
@@ -291,7 +291,7 @@ describe("automatic context", () => {
   });
 });
 
-const KINDS: readonly [string, Partial<AgentOptions>, () => Script][] = [
+const KINDS: readonly [string, AgentOptions, () => Script][] = [
   [
     "react",
     {},

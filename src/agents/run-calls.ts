@@ -2,7 +2,8 @@
  * Runs the tool calls of one answer in parallel and returns their outcomes. Calls that ended before their process died
  * are not repeated.
  */
-import type { NodeContext, PartContext } from "../graph/index.ts";
+import type { NodeContext } from "../graph/index.ts";
+import type { PartContext } from "../graph/graph.ts";
 import type { ToolCallPart } from "../models/model.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";

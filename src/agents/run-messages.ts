@@ -6,7 +6,8 @@
  * has exactly one result, right after the message that made it, and no message is empty.
  */
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
-import { type EventRecord, isJsonObject, isKnownEvent, type Json } from "../protocol/index.ts";
+import { type EventRecord, isKnownEvent, type Json } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { isInterrupted } from "../engine/interrupted-nodes.ts";
 import type {
   CheckpointEvent,

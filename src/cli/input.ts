@@ -2,16 +2,12 @@
  * Reads the frames of an input in batches. It detects the framing and the dialect if they are not given, and rejects
  * input that is not a stream. Memory use does not depend on the size of the input.
  */
-import { type Dialect, detectDialect, DIALECT_NAMES, DIALECTS, isDialectName } from "../dialects/index.ts";
+import { detectDialect, type Dialect, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
+import { isDialectName } from "../dialects/dialect.ts";
 import { DETECTION_FRAMES } from "../dialects/detect.ts";
-import {
-  createNdjsonDecoder,
-  createSseDecoder,
-  detectFraming,
-  type FrameDecoder,
-  type FrameOutcome,
-  type FramingOptions,
-} from "../framing/index.ts";
+import { createNdjsonDecoder, createSseDecoder, type FrameDecoder, type FrameOutcome } from "../framing/index.ts";
+import { detectFraming } from "../framing/detect-framing.ts";
+import type { FramingOptions } from "../framing/frame.ts";
 import type { Issue } from "../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { CHUNK_BYTES, inputName, readChunks } from "./read-chunks.ts";

@@ -7,7 +7,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { deriveTitle } from "../agents/derive-title.ts";
-import { LOG_LIMITS, type Log } from "../log/index.ts";
+import type { Log } from "../log/index.ts";
+import { LOG_LIMITS } from "../log/log-limits.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { explainErrors } from "./explain-error.ts";
 import { readVariable } from "./find-store.ts";

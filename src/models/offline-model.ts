@@ -2,7 +2,8 @@
  * A demo that needs no key and no network: it answers by a table of rules (`demo/rules.ts`) and says what it is. It calls
  * tools and streams word by word. The same prompt and seed always give the same answer.
  */
-import { isJsonObject, type JsonObject } from "../protocol/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { answerMessage, type DemoAnswer } from "./demo/answer-message.ts";
 import { answerThought } from "./demo/answer-thought.ts";
 import { fillSchema } from "./demo/demo-task.ts";

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createElement, type ReactNode } from "react";
 import { renderToString } from "react-dom/server";
 import { createReceiver, type ReadableStore, type Receiver, type SessionView } from "../client/index.ts";
-import { createTurnSelector, useReceiver } from "./use-receiver.ts";
-import { useMessage, useRun, useSession, useStore } from "./index.ts";
+import { createTurnSelector, useReceiver, useStore } from "./use-receiver.ts";
+import { useMessage, useRun, useSession } from "./index.ts";
 
 /** A session with these runs, which counts how often a run is read. */
 function createSession(...keys: readonly string[]) {

@@ -3,7 +3,8 @@
  * object changes, so a new token re-renders one message.
  */
 import { useMemo, useSyncExternalStore } from "react";
-import type { MessageView, ReadableStore, Receiver, ReceiverView, SessionView, TurnView } from "../client/index.ts";
+import type { ReadableStore, Receiver, SessionView, TurnView } from "../client/index.ts";
+import type { ReceiverView, MessageView } from "../client/view.ts";
 
 /**
  * Returns the whole view of a receiver and re-renders on every change. Prefer `useSession`, `useRun` or `useMessage`.

@@ -3,7 +3,8 @@
  * so that a mistake shows at startup and not during a run.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { describeValue } from "../protocol/fault.ts";
 import {
   acceptInteger,

@@ -2,7 +2,8 @@
  * Creates a Standard Schema from JSON Schema, for tools without a schema library. Supports the keywords below and
  * rejects others, because an unsupported keyword would not be checked.
  */
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { findSchemaIssues } from "./from-json-schema.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 

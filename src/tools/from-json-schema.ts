@@ -5,9 +5,9 @@
  * `pattern` and `format` only guide the model: a regular expression of a client could block the process. As in JSON
  * Schema itself, unknown keywords have no effect. Keywords that would have one, but are not implemented, are refused.
  */
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
-import { isSameJson, toJsonObject } from "../protocol/json.ts";
+import { isJsonObject, isSameJson, toJsonObject } from "../protocol/json.ts";
 import { findLimitFaults } from "./find-limit-faults.ts";
 import type { StandardIssue, StandardSchema } from "./standard-schema.ts";
 

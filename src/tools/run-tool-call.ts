@@ -13,7 +13,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { isLoomError, type JsonObject, LoomError, type LoomEvent, type ToolRule } from "../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type LoomEvent } from "../protocol/index.ts";
+import type { ToolRule } from "../protocol/tool-rules.ts";
 import type { ErrorEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import { truncateResult } from "./truncate-result.ts";
 import { describeFailure } from "./describe-failure.ts";

@@ -1,7 +1,7 @@
 /** The tools of an agent by name, and the concurrency limit of each. It has no state of runs. */
 import type { Language } from "../protocol/detect-language.ts";
-import { type JsonObject, LoomError, type ToolRule, type ToolRules } from "../protocol/index.ts";
-import { findToolRule } from "../protocol/tool-rules.ts";
+import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
+import { findToolRule, type ToolRule } from "../protocol/tool-rules.ts";
 import { assertTool } from "./define-tool.ts";
 import { ConcurrencyLimit, type Release } from "../protocol/concurrency-limit.ts";
 import { summarizeCall, summarizeTool } from "./summarize-tool.ts";

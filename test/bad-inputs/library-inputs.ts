@@ -27,13 +27,13 @@ import { type Issue, validateEvent } from "../../src/protocol/index.ts";
 import { createLoomHandler, openCredentials } from "../../src/server/index.ts";
 import {
   createBuiltinTools,
-  createToolbox,
   defineTool,
   evaluateExpression,
   openMcpServers,
   readMcpConfig,
   type Tool,
 } from "../../src/tools/index.ts";
+import { createToolbox } from "../../src/tools/toolbox.ts";
 import { folder } from "../cli-run.ts";
 import { callOf, createToolRecorder, run, toolOf } from "../tool-recorder.ts";
 import { type BadInputs, describeError } from "./describe-refusal.ts";

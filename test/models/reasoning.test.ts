@@ -30,7 +30,7 @@ async function open(name: ModelName, turns: readonly ServerTurn[]): Promise<Lang
 }
 
 /** Answers two messages, the first with a tool call, and returns what was reasoned. */
-async function converse(model: LanguageModel, options: Partial<AgentOptions> = {}): Promise<string> {
+async function converse(model: LanguageModel, options: AgentOptions = {}): Promise<string> {
   const log = new MemoryLog();
   const helper = agent({
     model,

@@ -1,5 +1,6 @@
 /** Shared state of the thoughts of one graph: limits, scheduler and results. */
-import type { NodeContext, PartContext } from "../../graph/index.ts";
+import type { NodeContext } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/graph.ts";
 import type { GotNodeCompleteEvent } from "../../protocol/events.generated.ts";
 import type { AgentContext } from "../agent-kind.ts";
 import { fitTexts } from "../fit-results.ts";

@@ -5,7 +5,7 @@
  * Invariant: an expansion stays even if a later process has other options, and its nodes are counted before anything
  * else is planned. Expansions are therefore remembered by the graph's node run and not inside the thoughts.
  */
-import type { PartContext } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/graph.ts";
 import { removeThinking } from "../../models/think-tags.ts";
 import { askForJson } from "../ask-for-json.ts";
 import { findField, listObjectsIn, removeFences } from "../read-json.ts";

@@ -6,7 +6,8 @@
  * node that it expands, combines all final results. Oversized plans are rejected before they are traversed.
  */
 import { Buffer } from "node:buffer";
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { removeThinking } from "../../models/think-tags.ts";
 import { listJson } from "../read-json.ts";
 import { listTasks, normalizePlan } from "./normalize-plan.ts";

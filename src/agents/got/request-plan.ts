@@ -5,7 +5,7 @@
  * Invariant: the result of each call is remembered, so that finished calls are not repeated. A layer is remembered by the
  * graph's node run together with its `got_plan`.
  */
-import type { PartContext } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/graph.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { askForJson, type JsonReply, type ReplyParts } from "../ask-for-json.ts";

@@ -8,7 +8,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../engine/node-run.ts";
-import type { PartContext, RetryPolicy } from "../../graph/index.ts";
+import type { PartContext, RetryPolicy } from "../../graph/graph.ts";
 import { findRetryDelay } from "../../graph/retry.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";

@@ -2,8 +2,9 @@
  * The operation `score`: the model rates the results that a node needs, and the best become the node's result. Invalid
  * scores are requested once more; then the first result is kept with a warning.
  */
-import type { PartContext } from "../../graph/index.ts";
-import { isJsonObject, type Json } from "../../protocol/index.ts";
+import type { PartContext } from "../../graph/graph.ts";
+import { type Json } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { removeThinking } from "../../models/think-tags.ts";
 import { askForJson } from "../ask-for-json.ts";
 import { findField, listJson } from "../read-json.ts";

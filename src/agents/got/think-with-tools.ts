@@ -4,7 +4,7 @@
  * Invariant: each model answer and its tool results are remembered before the next step, so that neither a restart nor
  * another attempt repeats them. Unusable answers are not remembered.
  */
-import type { PartContext } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/graph.ts";
 import type { AssistantPart, ModelMessage, ToolCallPart, ToolResultPart } from "../../models/model.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
 import { listOpenCalls } from "../agent-run.ts";

@@ -2,8 +2,9 @@
  * ReAct: the model thinks, acts with tools and observes the results until it answers. This file has the options and
  * turns the final state into a reply.
  */
-import type { FinishOptions } from "../../engine/index.ts";
-import { isJsonObject, LoomError } from "../../protocol/index.ts";
+import type { FinishOptions } from "../../engine/run-contract.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { AgentKind } from "../agent-kind.ts";
 import { isBlank } from "../compose-question.ts";
 import { OutputFormat, STRUCTURED_OUTPUT_OPTIONS, type StructuredOutput } from "../output-format.ts";

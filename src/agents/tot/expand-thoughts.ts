@@ -4,7 +4,8 @@
  * Invariant: each answer is a part of the node and is never requested again. One `tot_expand` has the candidates of all
  * thoughts of the frontier, because they are judged together; it is written with the result of the node.
  */
-import type { NodeContext, PartContext } from "../../graph/index.ts";
+import type { NodeContext } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/graph.ts";
 import { hasStructuredOutput } from "../../models/model-fault.ts";
 import { askForJson } from "../ask-for-json.ts";
 import { createWarning } from "../create-warning.ts";

@@ -5,7 +5,8 @@
  * Invariant: each rating is a part of the node and is never requested again; `tot_evaluate` is written together with
  * the result of the node.
  */
-import type { NodeContext, PartContext } from "../../graph/index.ts";
+import type { NodeContext } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/graph.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
 import { describeValue } from "../../protocol/fault.ts";

@@ -2,7 +2,8 @@
  * Reads the rating in a model's answer: a score, or the number of the best candidate. Returns the verdict, or its fault
  * as a text for the model. A rating that cannot be read is unknown; nothing is guessed.
  */
-import { isJsonObject, type Json } from "../../protocol/index.ts";
+import type { Json } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 import { removeThinking } from "../../models/think-tags.ts";
 import { isBlank } from "../compose-question.ts";

@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import { homedir } from "node:os";
-import type { MessageView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 import { cutColumns, plural } from "../fit-text.ts";

@@ -1,6 +1,6 @@
 /** Checks whether the server can listen on its port, or already does. */
 import { createServer } from "node:net";
-import { isJsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { type DoctorFinding, report } from "./doctor-finding.ts";
 
 const TIMEOUT_MS = 2000;

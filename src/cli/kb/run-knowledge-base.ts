@@ -1,6 +1,7 @@
 /** `loom kb`: adds, lists, searches and removes documents of a knowledge base. */
 import { resolve, sep } from "node:path";
-import type { AddOptions, AddReport, KnowledgeBase } from "../../context/index.ts";
+import type { KnowledgeBase } from "../../context/index.ts";
+import type { AddOptions, AddReport } from "../../context/knowledge-base/knowledge-base.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, quoteGiven, textOption } from "../command.ts";

@@ -2,9 +2,9 @@
 import { isUtf8 } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { isLoomError, type StreamModes } from "../../protocol/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
-import { readStreamModes } from "../../protocol/stream-modes.ts";
+import { readStreamModes, type StreamModes } from "../../protocol/stream-modes.ts";
 import { CliError, type ParsedCommand, quoteGiven, quoteOption, quoteWord, textOption } from "../command.ts";
 import type { LoadedAgents } from "../load-agents.ts";
 import { readChunks } from "../read-chunks.ts";

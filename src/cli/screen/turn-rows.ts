@@ -2,15 +2,8 @@
  * Formats the parts of a turn as rows for a terminal: the message of the user, the answer, tools and the end. A part that
  * no longer changes is formatted once, so the cost of a token does not grow with the number of parts.
  */
-import type {
-  DataBlock,
-  MessagePart,
-  MessageView,
-  SessionView,
-  TodoPart,
-  ToolCall,
-  TurnView,
-} from "../../client/index.ts";
+import type { DataBlock, MessagePart, SessionView, ToolCall, TurnView } from "../../client/index.ts";
+import type { MessageView, TodoPart } from "../../client/view.ts";
 import type { Json } from "../../protocol/index.ts";
 import { cutColumns, formatDuration, measureColumns, plural } from "../fit-text.ts";
 import { formatCells, formatMarkdown } from "./markdown-rows.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import type { LoggerLike } from "../../observe/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { Notice } from "../../server/index.ts";
+import type { Notice } from "../../server/guard/notice.ts";
 import type { Terminal } from "../terminal.ts";
 import { createLogger, createNotifier, createReporter } from "./create-logger.ts";
 

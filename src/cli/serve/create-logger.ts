@@ -3,12 +3,12 @@
  * like secrets, and the secrets in the environment of this process. Disabled levels cost nothing.
  */
 import { Writable } from "node:stream";
-import type { LoggerLike } from "../../observe/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
 import { createRedactor } from "../../observe/logs/create-redactor.ts";
 import { createSecretNames } from "../../observe/logs/secret-names.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
-import type { Notice, Notify } from "../../server/index.ts";
+import type { Notice, Notify } from "../../server/guard/notice.ts";
 import type { Environment } from "../find-store.ts";
 import { cleanText, escapeJson } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";

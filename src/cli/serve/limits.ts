@@ -6,7 +6,7 @@ import { AUDIT_FILE_LIMITS } from "../../server/auth/audit/create-audit-file.ts"
 import { DEFAULT_PRINCIPAL_LIMITS } from "../../server/auth/principal.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
-import { isJsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import {
   bytes,
   define,

@@ -7,7 +7,7 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { isJsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
 import { type Environment, readVariable } from "../find-store.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";

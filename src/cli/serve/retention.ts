@@ -1,6 +1,6 @@
 /** Prunes the store periodically: old runs according to the retention settings, and outcomes of old commands always. */
 import type { Log } from "../../log/index.ts";
-import type { LoggerLike } from "../../observe/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { Settings } from "./settings.ts";
 

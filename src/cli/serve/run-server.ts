@@ -2,7 +2,7 @@
  * Runs the server of `loom serve`: opens the store, creates the agents, serves until a signal arrives, and shuts down.
  * It does not handle requests.
  */
-import { LOG_LIMITS } from "../../log/index.ts";
+import { LOG_LIMITS } from "../../log/log-limits.ts";
 import type { StoredLog, StoreOptions } from "../../log/open-log.ts";
 import { createLogObserver, createPrometheusObserver, type PrometheusObserver } from "../../observe/index.ts";
 import { formatModelName, parseModelName } from "../../models/resolve-model.ts";

@@ -1,17 +1,18 @@
 /** Sessions in a store on this machine, or in its database. */
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
-import type { ClientCommand, CommandResult } from "../../client/index.ts";
+import type { CommandResult } from "../../client/index.ts";
+import type { ClientCommand } from "../../client/transport.ts";
 import { readCommandResult } from "../../client/transport/command-frames.ts";
 import {
   exportSession,
   followRecords,
   importSession,
   type Log,
-  LOG_LIMITS,
   openStream,
   type StreamFrame,
 } from "../../log/index.ts";
+import { LOG_LIMITS } from "../../log/log-limits.ts";
 import { assertSession } from "../../log/rules.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";

@@ -1,11 +1,12 @@
 /** Sessions on a server, through its HTTP API and the client of this package. */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import { type ClientCommand, type CommandResult, createFetchTransport, type Transport } from "../../client/index.ts";
+import { type CommandResult, createFetchTransport, type Transport } from "../../client/index.ts";
+import type { ClientCommand } from "../../client/transport.ts";
 import { DEFAULT_RECONNECT } from "../../client/connection/backoff.ts";
 import { SYSTEM_CLOCK } from "../../client/connection/clock.ts";
 import { CommandSender } from "../../client/connection/command-sender.ts";
-import { LOOM_DECODING } from "../../dialects/index.ts";
+import { LOOM_DECODING } from "../../dialects/loom/decode.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import { isLoomError, LoomError, type StampedRecord } from "../../protocol/index.ts";
 import type {

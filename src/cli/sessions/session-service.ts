@@ -4,11 +4,13 @@
  *
  * Expected failures are LoomErrors with the same codes, such as `unknown_session`.
  */
-import type { ClientCommand, CommandResult } from "../../client/index.ts";
+import type { CommandResult } from "../../client/index.ts";
+import type { ClientCommand } from "../../client/transport.ts";
 import type { Dialect, DialectName } from "../../dialects/index.ts";
-import type { Framing } from "../../framing/index.ts";
+import type { Framing } from "../../framing/detect-framing.ts";
 import type { StreamFrame } from "../../log/index.ts";
-import type { StampedRecord, StreamModes } from "../../protocol/index.ts";
+import type { StampedRecord } from "../../protocol/index.ts";
+import type { StreamModes } from "../../protocol/stream-modes.ts";
 import type {
   Agents,
   Approvals,

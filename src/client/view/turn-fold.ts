@@ -2,8 +2,8 @@
  * Folds one turn: passes each event to the fold responsible for it, counts frames, and creates the turn's view. It
  * knows nothing about other turns; to-do lists belong to the session.
  */
-import type { AnyEvent, Envelope, EventRecord, LoomEvent } from "../../protocol/index.ts";
-import type { ErrorEvent, RunEndEvent, RunStartEvent, UsageEvent } from "../../protocol/events.generated.ts";
+import type { AnyEvent, EventRecord, LoomEvent } from "../../protocol/index.ts";
+import type { Envelope, ErrorEvent, RunEndEvent, RunStartEvent, UsageEvent } from "../../protocol/events.generated.ts";
 import { isTerminal, isThinkingChannel } from "../../protocol/record.ts";
 import type { CheckpointView, CompressionView, MessageView, TurnView, UsageView } from "../view.ts";
 import { AttemptFold } from "./attempt-fold.ts";

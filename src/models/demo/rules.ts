@@ -5,8 +5,8 @@
  * Invariant: a rule that changes files matches only a direct order at the start of a clause. "How do I delete a.txt?"
  * and "do not delete a.txt" match none.
  */
-import { isJsonObject, type Json } from "../../protocol/index.ts";
-import { parseJson } from "../../protocol/json.ts";
+import type { Json } from "../../protocol/index.ts";
+import { isJsonObject, parseJson } from "../../protocol/json.ts";
 import type { ModelTool } from "../model.ts";
 import { GENERAL_ITEMS, type Say } from "./demo-texts.ts";
 import type { DemoConversation } from "./read-conversation.ts";

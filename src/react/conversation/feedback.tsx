@@ -1,6 +1,6 @@
 /** Thumbs up and down for an answer, with a comment. The rating comes from the session, so every page shows the same. */
 import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from "react";
-import type { FeedbackView } from "../../client/index.ts";
+import type { FeedbackView } from "../../client/view.ts";
 import { COMMAND_WORDS, describeCommandFailure } from "../parts/command-words.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { type FeedbackResponse, useUi } from "../ui/ui-context.tsx";

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
-import { createReceiver, type MessagePart, type ThinkingPart } from "../../client/index.ts";
+import { createReceiver, type MessagePart } from "../../client/index.ts";
+import type { ThinkingPart } from "../../client/view.ts";
 import { chooseRows, extendToEarlierRows, groupParts, hasPart, rangeAroundRow, ROW_LIMITS } from "./group-parts.ts";
 import { MessageItem } from "./message-item.tsx";
 

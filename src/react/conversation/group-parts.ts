@@ -3,7 +3,8 @@
  *
  * Invariant: every part is in exactly one row.
  */
-import type { MessagePart, ThinkingPart } from "../../client/index.ts";
+import type { MessagePart } from "../../client/index.ts";
+import type { ThinkingPart } from "../../client/view.ts";
 
 export interface ThoughtSeries {
   readonly type: "thoughts";

@@ -1,6 +1,7 @@
 /** One message with its parts in order. */
 import { memo, type NamedExoticComponent, type ReactNode, useMemo, useRef, useState } from "react";
-import type { MessagePart, MessageView, Receiver, SessionView } from "../../client/index.ts";
+import type { MessagePart, Receiver, SessionView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
 import { PartItem } from "../parts/part-item.tsx";
 import { SupersededItem } from "../parts/superseded-item.tsx";
 import { ThoughtSeriesItem } from "../parts/thought-series-item.tsx";
@@ -134,7 +135,7 @@ function isNotThinking(part: MessagePart): boolean {
 }
 
 interface LinkedTodoProps extends Pick<MessageItemProps, "receiver" | "sessionId" | "turnKey" | "runId" | "isLive"> {
-  readonly part: Extract<MessagePart, { readonly type: "todo" }>;
+  readonly part: MessagePart<"todo">;
 }
 
 /**

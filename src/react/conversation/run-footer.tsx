@@ -1,6 +1,7 @@
 /** The footer of a run: status, duration, token usage, verification and actions. */
 import type { ReactNode } from "react";
-import type { FeedbackView, MessageView, StreamState, TurnView } from "../../client/index.ts";
+import type { StreamState, TurnView } from "../../client/index.ts";
+import type { FeedbackView, MessageView } from "../../client/view.ts";
 import { ShortText } from "../parts/log-box.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -60,7 +61,13 @@ export interface RunFooterProps {
   readonly feedback?: FeedbackView | undefined;
 }
 
-/** Shows how a run ended, with copy, retry and inspect buttons. */
+/**
+ * Shows how a run ended, with copy, retry and inspect buttons.
+ *
+ * ```tsx
+ * <RunFooter turn={run} state={session.state} />
+ * ```
+ */
 export function RunFooter({ turn, state, feedback }: RunFooterProps): ReactNode {
   const words = useWords(WORDS);
   const { language, actions, plugins } = useUi();

@@ -14,7 +14,8 @@ import {
   useMemo,
   useRef,
 } from "react";
-import type { MessageView, Receiver, SessionView, StreamState, ThinkingPart, TurnView } from "../../client/index.ts";
+import type { Receiver, SessionView, StreamState, TurnView } from "../../client/index.ts";
+import type { MessageView, ThinkingPart } from "../../client/view.ts";
 import { StageLine } from "../thoughts/stage.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useRun, useSession } from "../use-receiver.ts";

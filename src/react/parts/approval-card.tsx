@@ -3,7 +3,8 @@
  * page shows the same outcome.
  */
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
-import type { ApprovalView, CommandResult, ToolCall } from "../../client/index.ts";
+import type { CommandResult, ToolCall } from "../../client/index.ts";
+import type { ApprovalView } from "../../client/view.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -72,7 +73,15 @@ export interface ApprovalCardProps {
   readonly onAnswer?: (() => void) | undefined;
 }
 
-/** Shows an approval request with a form to answer it, or its outcome. Read-only without `UiActions.approve`. */
+/**
+ * Shows an approval request with a form to answer it, or its outcome. Read-only without `UiActions.approve`.
+ *
+ * ```tsx
+ * {call.approval && (
+ *   <ApprovalCard call={call} approval={call.approval} stateKey={call.toolId} runId={run.runId} isLive={isLive} />
+ * )}
+ * ```
+ */
 export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer }: ApprovalCardProps): ReactNode {
   const words = useWords(WORDS);
   const { actions } = useUi();

@@ -4,8 +4,8 @@
  * Invariants: unchanged arguments are sent exactly as requested, to the last digit; a draft has the same value after
  * switching its mode.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
-import { isDeeperThan } from "../../protocol/json.ts";
+import { type Json, type JsonObject } from "../../protocol/index.ts";
+import { isDeeperThan, isJsonObject } from "../../protocol/json.ts";
 import { PartialJson } from "../../protocol/partial-json.ts";
 
 export type FieldKind = "text" | "number" | "boolean" | "json";

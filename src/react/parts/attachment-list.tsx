@@ -1,6 +1,6 @@
 /** The attachments of a message: images as thumbnails, other files by name and size. */
 import { type ReactNode, useEffect, useState } from "react";
-import type { MessageView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
 import { isRasterType } from "../text/sanitize-link.ts";
 import { formatBytes, formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";

@@ -3,7 +3,8 @@
  * unless the user toggled it.
  */
 import { lazy, type ReactNode, Suspense, useMemo } from "react";
-import type { ToolCall, ToolResult } from "../../client/index.ts";
+import type { ToolCall } from "../../client/index.ts";
+import type { ToolResult } from "../../client/view.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
@@ -69,7 +70,15 @@ interface ToolCardState {
   readonly wasAwaitingApproval: boolean;
 }
 
-/** Shows a tool call with its arguments, approval, output and result. */
+/**
+ * Shows a tool call with its arguments, approval, output and result.
+ *
+ * ```tsx
+ * {part.type === "tool" && (
+ *   <ToolCard call={part.call} partKey={part.key} turnKey={run.key} runId={run.runId} isLive={isLive} />
+ * )}
+ * ```
+ */
 export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();

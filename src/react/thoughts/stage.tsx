@@ -20,7 +20,13 @@ export interface StageLineProps {
   readonly state?: StreamState | undefined;
 }
 
-/** Shows the current stage of a run and its elapsed time. Renders nothing once the run has ended. */
+/**
+ * Shows the current stage of a run and its elapsed time. Renders nothing once the run has ended.
+ *
+ * ```tsx
+ * <StageLine turn={run} state={session.state} />
+ * ```
+ */
 export function StageLine({ turn, state }: StageLineProps): ReactNode {
   const words = useWords(STAGE_WORDS);
   const { isQuiet = false, actions } = useUi();

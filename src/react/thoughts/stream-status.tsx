@@ -103,7 +103,13 @@ const RUN_BADGES: { readonly [P in RunPhase]: { readonly icon?: IconName; readon
 /** Reasons come from the server and may be long. */
 const SHOWN_REASON = 500;
 
-/** Shows the status of a session as a badge with details on click. Shows nothing if there is nothing to report. */
+/**
+ * Shows the status of a session as a badge with details on click. Shows nothing if there is nothing to report.
+ *
+ * ```tsx
+ * <StreamStatus state={session.state} run={findRunPhase(session)} onRetry={() => connection.retry()} />
+ * ```
+ */
 export function StreamStatus({ state, run, onRetry }: StreamStatusProps): ReactNode {
   const words = useWords(WORDS);
   const { actions } = useUi();

@@ -2,7 +2,7 @@
  * The command host: the services and settings that commands of clients need. HTTP endpoints and sockets share the host
  * of the server, with the caller as the author of the commands.
  */
-import type { SendCommandOptions } from "../../engine/index.ts";
+import type { SendCommandOptions } from "../../engine/send-command.ts";
 import type { Log } from "../../log/index.ts";
 import { createRecordReader } from "../../dialects/loom/decode.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";

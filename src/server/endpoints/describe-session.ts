@@ -1,7 +1,8 @@
 /** Converts sessions, runs and checkpoints of the log to API responses, and handles the pages of lists. */
-import type { CheckpointInfo, CommandState, ForkOrigin, Log, RunInfo, SessionInfo } from "../../log/index.ts";
+import type { CommandState, Log, RunInfo, SessionInfo } from "../../log/index.ts";
+import type { CheckpointInfo } from "../../log/checkpoints.ts";
 import { formatCursor } from "../../log/cursor.ts";
-import type { FoundSession } from "../../log/log.ts";
+import type { ForkOrigin, FoundSession } from "../../log/log.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { Run, Session, SessionDetails, SessionList } from "../api/shapes.generated.ts";

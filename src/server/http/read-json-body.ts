@@ -7,7 +7,8 @@
  */
 import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
-import { isJsonObject, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { NodeBindings } from "../api/operation.ts";
 import { assertKnownFields } from "../guard/assert-known-fields.ts";
 import { readBody } from "../guard/read-body.ts";

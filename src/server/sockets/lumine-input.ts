@@ -1,7 +1,8 @@
 /** Parses what a Lumine (004) client sends: a message, a to-do update, a tool approval or a cancel. */
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { ControlCommand } from "../../protocol/control/index.ts";
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { CommandContent } from "../commands/execute-command.ts";
 import { readLooseBody } from "../guard/assert-known-fields.ts";
 

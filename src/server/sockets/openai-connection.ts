@@ -11,8 +11,8 @@
  * - A client that disconnects cancels nothing, unless it asked for that. Messages that still wait in a lane are dropped.
  */
 import { isLastResponseEvent } from "../../dialects/openai-responses/encode.ts";
-import { isJsonObject, isLoomError, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
-import { parseJson } from "../../protocol/json.ts";
+import { isLoomError, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject, parseJson } from "../../protocol/json.ts";
 import type { Chunk } from "../streams/chunk.ts";
 import type { StreamReader } from "../streams/stream-reader.ts";
 import { Backpressure, tooSlow } from "./backpressure.ts";

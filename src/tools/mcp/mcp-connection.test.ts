@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import {
   call,
   closeAll,

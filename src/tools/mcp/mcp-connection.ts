@@ -6,7 +6,8 @@
  * `close`.
  */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
 import { settleRequests } from "./settle-requests.ts";
 import { ChildTransport } from "./child-transport.ts";

@@ -5,7 +5,8 @@
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { findJsonFault, type JsonFault } from "../find-json-fault.ts";
 
 /** A server that is started as a child process and uses standard input and output. */

@@ -12,7 +12,7 @@ import {
   UiProvider,
   useUi,
   useWords,
-} from "loom-agent/react";
+} from "../../../src/react/page-parts.ts";
 import { AGENT_WORDS, describeKind } from "../composer/agent-words.ts";
 import { isOfflineModel } from "../composer/pickers.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";

@@ -18,7 +18,7 @@ import type {
   SessionList,
   Shares,
   UpdateSession,
-} from "loom-agent/server";
+} from "../../../src/server/api/shapes.generated.ts";
 import type { JsonObject } from "loom-agent/protocol";
 import type { InspectorApi } from "../inspector/inspector-api.ts";
 import { ApiError } from "./api-error.ts";

@@ -4,7 +4,7 @@
  * Invariant: every error thrown is an `ApiError`, and every request has a timeout, except streams.
  */
 import { createSseDecoder, readFrames } from "loom-agent/framing";
-import { sendFile } from "loom-agent/client";
+import { sendFile } from "../../../src/client/transport/session-files.ts";
 import { readSharedRoute } from "../store/route.ts";
 import { ApiError, readApiError } from "./api-error.ts";
 import type { FrameRequest, WireFrame } from "../inspector/inspector-api.ts";

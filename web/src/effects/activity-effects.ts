@@ -2,7 +2,7 @@
  * Loads the live and queued runs of all sessions: often while the list is open, less often while there are any, rarely
  * otherwise, and soon after a run of a connected session started, waited or ended. A hidden tab does not load them.
  */
-import type { ApprovalResponse } from "loom-agent/react";
+import type { ApprovalResponse } from "../../../src/react/page-parts.ts";
 import type { CommandResult } from "loom-agent/client";
 import { ApiError } from "../api/api-error.ts";
 import { createQuery } from "../api/query.ts";

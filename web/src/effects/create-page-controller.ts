@@ -1,6 +1,6 @@
 /** The page without its components: store, receiver and all effects. Created once per page load. */
 import { connect, createLoomReceiver, createWebSocketTransport, type Receiver } from "loom-agent/client";
-import { chooseLanguage, findStage, type UiStateCache } from "loom-agent/react";
+import { chooseLanguage, findStage, type UiStateCache } from "../../../src/react/page-parts.ts";
 import { type Api, createApi } from "../api/create-api.ts";
 import { formatUrl } from "../api/request.ts";
 import { hasAccess, may } from "../store/access.ts";

@@ -1,6 +1,7 @@
 // Messages: created, sent, queued, removed or refused; and control of their runs.
 import { describe, expect, it, vi } from "vitest";
-import type { CommandResult, MessageView } from "loom-agent/client";
+import type { CommandResult } from "loom-agent/client";
+import type { MessageView } from "../../../src/client/view.ts";
 import type { JsonObject } from "loom-agent/protocol";
 import { createFakeContext, createTurn } from "../../../test/contracts/fake-context.ts";
 import { createMessageEffects } from "./message-effects.ts";

@@ -1,5 +1,5 @@
 /** Lists, searches, changes, deletes and duplicates sessions, and steps through the list. */
-import type { UpdateSession } from "loom-agent/server";
+import type { UpdateSession } from "../../../src/server/api/shapes.generated.ts";
 import { ApiError } from "../api/api-error.ts";
 import { createQuery, type Query } from "../api/query.ts";
 import { may } from "../store/access.ts";

@@ -1,7 +1,8 @@
 /** The exact prompt and the response of one model call, as the server stored them for the owner of the session. */
 import { type ReactNode, useEffect, useMemo, useReducer, useState } from "react";
-import { Badge, Button, CopyButton, Disclosure, formatNumber, Spinner, useUi, useWords } from "loom-agent/react";
-import type { ModelCall } from "loom-agent/server";
+import { Button, Disclosure } from "loom-agent/react";
+import { Badge, CopyButton, formatNumber, Spinner, useUi, useWords } from "../../../src/react/page-parts.ts";
+import type { ModelCall } from "../../../src/server/api/shapes.generated.ts";
 import { createQuery } from "../api/query.ts";
 import { CALLS_WORDS } from "./calls-words.ts";
 import type { InspectorApi } from "./inspector-api.ts";

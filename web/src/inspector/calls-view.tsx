@@ -4,7 +4,7 @@
  */
 import { type ReactNode, useMemo, useState } from "react";
 import type { TurnView } from "loom-agent/client";
-import { Button, Disclosure, formatNumber, useUi, useWords } from "loom-agent/react";
+import { Button, Disclosure, formatNumber, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { CallContent } from "./call-content.tsx";
 import { CALLS_WORDS } from "./calls-words.ts";
 import { formatSpan } from "./format.ts";

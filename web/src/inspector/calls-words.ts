@@ -1,5 +1,5 @@
 /** UI strings of model calls and prices. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const CALLS_WORDS = defineWords({
   en: {

@@ -1,5 +1,5 @@
 /** UI strings of the inspector. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const INSPECTOR_WORDS = defineWords({
   en: {

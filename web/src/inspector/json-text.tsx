@@ -1,6 +1,6 @@
 /** Formatted and highlighted JSON. Long texts are cut. */
 import { memo, type ReactNode, useMemo } from "react";
-import { formatNumber, useUi, useWords } from "loom-agent/react";
+import { formatNumber, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 
 export interface JsonTextProps {

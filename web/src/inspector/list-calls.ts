@@ -1,5 +1,6 @@
 /** The model calls of a run with their tokens, times and frames. It draws nothing. */
-import type { ModelCallView, TurnView } from "loom-agent/client";
+import type { TurnView } from "loom-agent/client";
+import type { ModelCallView } from "../../../src/client/view.ts";
 import type { RunIndex } from "./run-index.ts";
 import type { UsageStep } from "./run-recording.ts";
 

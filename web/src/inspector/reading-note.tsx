@@ -1,6 +1,6 @@
 /** Loading status of a run's frames: loading, failed, or frames omitted. */
 import type { ReactNode } from "react";
-import { Badge, Button, formatNumber, Spinner, useUi, useWords } from "loom-agent/react";
+import { Badge, Button, formatNumber, Spinner, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import type { FramesState } from "./frame-store.ts";
 

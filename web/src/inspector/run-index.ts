@@ -5,7 +5,7 @@
  * Invariant: the cost of a frame depends only on the lists that it changed.
  */
 import type { MessagePart, TurnView } from "loom-agent/client";
-import type { ElementTarget } from "loom-agent/react";
+import type { ElementTarget } from "../../../src/react/page-parts.ts";
 
 /** A tool call, in the order of the turn's `toolCalls`. */
 export interface IndexedTool {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { createLoomReceiver, type TurnView } from "loom-agent/client";
 import type { JsonObject } from "loom-agent/protocol";
-import type { ElementTarget } from "loom-agent/react";
+import type { ElementTarget } from "../../../src/react/page-parts.ts";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Replay } from "./replay.ts";
 import { createLongRun } from "../../../test/page/long-run.ts";

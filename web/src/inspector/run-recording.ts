@@ -4,9 +4,10 @@
  * page's own view is not involved.
  */
 import { createLoomReceiver, type Receiver, type Source, type TodoList, type TurnView } from "loom-agent/client";
-import { type Decoder, LOOM_DECODING } from "loom-agent/dialects";
+import { type Decoder } from "loom-agent/dialects";
+import { LOOM_DECODING } from "../../../src/dialects/loom/decode.ts";
 import type { EventOf, EventRecord } from "loom-agent/protocol";
-import type { ElementTarget } from "loom-agent/react";
+import type { ElementTarget } from "../../../src/react/page-parts.ts";
 import { type FrameLimits, type FramesState, FrameStore } from "./frame-store.ts";
 import type { WireFrame } from "./inspector-api.ts";
 import type { FrameCollector } from "./record-run.ts";

@@ -1,6 +1,6 @@
 /** Playback controls: a slider over the frames, step buttons and speed. */
 import type { ReactNode } from "react";
-import { formatNumber, IconButton, useUi, useWords } from "loom-agent/react";
+import { formatNumber, IconButton, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { formatSpan } from "./format.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { type Playback, type Speed, SPEEDS } from "./playback.ts";

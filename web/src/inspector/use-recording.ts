@@ -2,8 +2,8 @@
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "react";
 import type { Receiver, SessionView, TodoList } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
-import { useStore } from "loom-agent/react";
-import { isJsonObject } from "loom-agent/protocol";
+import { useStore } from "../../../src/react/page-parts.ts";
+import { isJsonObject } from "../../../src/protocol/json.ts";
 import type { InspectorApi, WireFrame } from "./inspector-api.ts";
 import { type FramesState, FrameStore } from "./frame-store.ts";
 import { type FrameCollector, recordRun } from "./record-run.ts";

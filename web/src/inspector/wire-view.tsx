@@ -3,7 +3,7 @@
  */
 import { type ReactNode, useState } from "react";
 import type { DialectName } from "loom-agent/dialects";
-import { IconButton, useWords } from "loom-agent/react";
+import { IconButton, useWords } from "../../../src/react/page-parts.ts";
 import { buildFile, downloadFile, formatFileName } from "./download-frames.ts";
 import { formatCurl } from "./format.ts";
 import { FramesView } from "./frames-view.tsx";

@@ -1,7 +1,7 @@
 /** Loads a document of the knowledge base in parts. */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Reference } from "loom-agent/client";
-import type { DocumentText } from "loom-agent/server";
+import type { DocumentText } from "../../../src/server/api/shapes.generated.ts";
 import { ApiError, formatFailure } from "../api/api-error.ts";
 import type { Api, DocumentRange } from "../api/create-api.ts";
 import { createQuery } from "../api/query.ts";

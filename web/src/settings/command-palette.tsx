@@ -1,6 +1,7 @@
 /** Command palette: finds sessions, actions and agents as the user types. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
-import { defineWords, Dialog, findLiveRun, Icon, type IconName, useSession, useWords } from "loom-agent/react";
+import { Dialog, Icon, useSession } from "loom-agent/react";
+import { defineWords, findLiveRun, type IconName, useWords } from "../../../src/react/page-parts.ts";
 import type { SessionView } from "loom-agent/client";
 import { AGENT_WORDS, chooseAgentIcon, describeKind } from "../composer/agent-words.ts";
 import { useChosenAgent } from "../composer/use-chosen-agent.ts";

@@ -1,7 +1,7 @@
 /** Settings dialog: appearance, keys, notifications, defaults of new messages, the system prompt and data. */
 import { type ReactNode, useId, useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
-import { Dialog, useSession, useWords } from "loom-agent/react";
+import { Dialog, useSession, useWords } from "../../../src/react/page-parts.ts";
 import { AGENT_WORDS, describeKind } from "../composer/agent-words.ts";
 import { Notices } from "../shell/notices.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";

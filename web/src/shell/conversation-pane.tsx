@@ -1,7 +1,8 @@
 /** The conversation, or its placeholder: suggestions, a spinner or an error. */
 import { type ReactNode, type RefObject, useEffect, useMemo, useState } from "react";
 import type { SessionView } from "loom-agent/client";
-import { Button, type ConversationHandle, Spinner, useSession, useWords } from "loom-agent/react";
+import { Button, type ConversationHandle, useSession } from "loom-agent/react";
+import { Spinner, useWords } from "../../../src/react/page-parts.ts";
 import { Start } from "../start/start.tsx";
 import { findDraft, findWaiting, NO_DRAFT } from "../store/composing.ts";
 import type { PageState } from "../store/page-state.ts";

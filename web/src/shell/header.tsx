@@ -1,7 +1,7 @@
 /** Page header: session title, status, inspector button and settings. */
 import { type ReactNode, useEffect, useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
-import { findLiveRun, IconButton, SessionStatus, useSession, useWords } from "loom-agent/react";
+import { findLiveRun, IconButton, SessionStatus, useSession, useWords } from "../../../src/react/page-parts.ts";
 import { countWaiting } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findRow } from "../store/sessions.ts";

@@ -1,6 +1,6 @@
 /** Failure notices, shown until dismissed. */
 import type { ReactNode } from "react";
-import { Icon, IconButton, useWords } from "loom-agent/react";
+import { Icon, IconButton, useWords } from "../../../src/react/page-parts.ts";
 import type { PageState } from "../store/page-state.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";

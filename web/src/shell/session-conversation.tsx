@@ -1,18 +1,8 @@
 /** The conversation of a session. Loaded on demand: a new session has none. */
 import { type ReactNode, type RefObject, useEffect, useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
-import {
-  Button,
-  Conversation,
-  type ConversationHandle,
-  findLiveRun,
-  Icon,
-  UiStateCache,
-  splitWaiting,
-  useRun,
-  useSession,
-  useWords,
-} from "loom-agent/react";
+import { Button, Conversation, type ConversationHandle, Icon, useRun, useSession } from "loom-agent/react";
+import { findLiveRun, splitWaiting, UiStateCache, useWords } from "../../../src/react/page-parts.ts";
 import { findWaiting, type WaitingMessage } from "../store/composing.ts";
 import type { PageState } from "../store/page-state.ts";
 import type { OpenedMatch } from "../store/sessions.ts";

@@ -8,7 +8,7 @@ import {
   Spinner,
   useSession,
   useWords,
-} from "loom-agent/react";
+} from "../../../src/react/page-parts.ts";
 import { ReadOnlyNote } from "../access/read-only-note.tsx";
 import { Composer } from "../composer/composer.tsx";
 import { Prompts } from "../start/start.tsx";

@@ -1,6 +1,6 @@
 /** Dialog that lists the keyboard shortcuts. */
 import type { ReactNode } from "react";
-import { defineWords, Dialog, useWords } from "loom-agent/react";
+import { defineWords, Dialog, useWords } from "../../../src/react/page-parts.ts";
 import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 import { usePageState } from "./page-context.tsx";

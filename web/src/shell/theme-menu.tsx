@@ -1,6 +1,6 @@
 /** Theme and language menus. */
 import type { ReactNode } from "react";
-import { Icon, Menu, useUi, useWords } from "loom-agent/react";
+import { Icon, Menu, useUi, useWords } from "../../../src/react/page-parts.ts";
 import type { PageState } from "../store/page-state.ts";
 import type { Theme } from "../store/settings.ts";
 import { usePage, usePageState } from "./page-context.tsx";

@@ -5,8 +5,8 @@
  * Invariants: pure, plain data; every list is bounded; slices that an action does not change keep their identity.
  */
 import type { Reference } from "loom-agent/client";
-import type { ElementTarget } from "loom-agent/react";
-import type { Models } from "loom-agent/server";
+import type { ElementTarget } from "../../../src/react/page-parts.ts";
+import type { Models } from "../../../src/server/api/shapes.generated.ts";
 import { type AccessAction, type AccessState, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
 import { type ActivityAction, type ActivityState, NO_ACTIVITY, reduceActivity } from "./activity.ts";
 import type { AgentChoice, ListedAgent } from "./agents.ts";

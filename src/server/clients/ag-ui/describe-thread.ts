@@ -1,5 +1,6 @@
 /** Describes a thread for TanStack AI: its messages, with `parts`, its live run, and what the run waits for. */
-import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import type { Json, JsonObject } from "../../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/json.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import { findLiveRun } from "../../commands/execute-command.ts";
 import { encodeRunReference } from "./find-run.ts";

@@ -4,16 +4,15 @@
  * view.
  */
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Button, type DiagramProps } from "loom-agent/react";
 import {
-  Button,
   defineWords,
-  type DiagramProps,
   ImageViewer,
   Spinner,
   useCachedState,
   useUi,
   useWords,
-} from "loom-agent/react";
+} from "../../../../src/react/page-parts.ts";
 import {
   type DiagramDrawing,
   type DiagramOutcome,
