@@ -33,12 +33,10 @@ export { Menu, type MenuItem } from "./ui/menu.tsx";
 export {
   type ApprovalResponse,
   type ChartProps,
-  type DiagramProps,
   type ElementTarget,
   type FeedbackResponse,
   type RunVersions,
   type TodoChange,
-  type TurnMenuProps,
   type UiActions,
   type UiLanguage,
   UiProvider,

@@ -3,7 +3,7 @@
  * scores are requested once more; then the first result is kept with a warning.
  */
 import type { PartContext } from "../../graph/graph.ts";
-import { type Json } from "../../protocol/index.ts";
+import type { Json } from "../../protocol/index.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { removeThinking } from "../../models/think-tags.ts";
 import { askForJson } from "../ask-for-json.ts";

@@ -1,5 +1,5 @@
 /** A task: what the demo model does with a tool, its arguments, and the searches, which also answer questions. */
-import { type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { type DemoLanguage, speak } from "./demo-texts.ts";
 import { findSteps, type FoundSteps, quotePassages, readPassages } from "./passages.ts";

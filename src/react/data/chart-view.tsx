@@ -3,7 +3,7 @@
  * table is shown. It does not depend on a drawing library.
  */
 import { memo, type ReactNode, useId, useMemo, useState } from "react";
-import { type JsonObject } from "../../protocol/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { ShortText } from "../parts/log-box.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";

@@ -1,7 +1,7 @@
 /** Structured data of an answer: a table, a chart, an image, or custom JSON. */
 import { memo, type NamedExoticComponent, type ReactNode, useMemo } from "react";
 import type { DataBlock } from "../../client/index.ts";
-import { type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { ImageItem } from "../parts/image-item.tsx";
 import { ShortText } from "../parts/log-box.tsx";

@@ -4,7 +4,7 @@
  * Invariants: unchanged arguments are sent exactly as requested, to the last digit; a draft has the same value after
  * switching its mode.
  */
-import { type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
 import { isDeeperThan, isJsonObject } from "../../protocol/json.ts";
 import { PartialJson } from "../../protocol/partial-json.ts";
 

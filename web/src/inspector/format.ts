@@ -1,5 +1,5 @@
 /** Formats times with milliseconds. */
-import { type UiLanguage } from "loom-agent/react";
+import type { UiLanguage } from "loom-agent/react";
 import { formatBytes, formatDuration } from "../../../src/react/page-parts.ts";
 
 /** Formats the time of a frame since the run started. */

@@ -4,7 +4,7 @@
  * page's own view is not involved.
  */
 import { createLoomReceiver, type Receiver, type Source, type TodoList, type TurnView } from "loom-agent/client";
-import { type Decoder } from "loom-agent/dialects";
+import type { Decoder } from "loom-agent/dialects";
 import { LOOM_DECODING } from "../../../src/dialects/loom/decode.ts";
 import type { EventOf, EventRecord } from "loom-agent/protocol";
 import type { ElementTarget } from "../../../src/react/page-parts.ts";
