@@ -35,7 +35,6 @@ const RUNTIME_DEPENDENCIES: ReadonlySet<string> = new Set([
   "hono",
   "jose",
   "jsonrepair",
-  "log-update",
   "marked",
   "string-width",
   "ws",

@@ -78,7 +78,7 @@ for (const dialect of Object.values(DIALECTS)) {
 }
 files.writeSection("docs/control.md", "up", docs.frameSections(UP_FRAMES));
 files.writeSection("docs/control.md", "down", docs.frameSections(DOWN_FRAMES));
-const { clientSettingsTable, limitsTable, settingsTable } = await import("../src/cli/serve/serve-command.ts");
+const { clientSettingsTable, limitsTable, settingsTable } = await import("./generate/emit-settings.ts");
 files.writeSection("docs/configuration.md", "settings", settingsTable());
 files.writeSection("docs/configuration.md", "limits", limitsTable());
 files.writeSection("docs/configuration.md", "client-settings", clientSettingsTable());

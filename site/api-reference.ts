@@ -30,7 +30,7 @@ export function listApiPages(): readonly SidebarPage[] {
 }
 
 /** The shortest program that imports each name. */
-function findExamples(): ReadonlyMap<string, ApiExample> {
+export function findExamples(): ReadonlyMap<string, ApiExample> {
   const found = new Map<string, ApiExample>();
   for (const { name: position, language, text } of readBlocks().flat()) {
     const [page = "", line = ""] = position.replaceAll("\\", "/").split(":");

@@ -75,7 +75,7 @@ a compression without a summary  | both    | request_start, error 0 compression,
 
 interface Case {
   readonly script: Script;
-  readonly options?: Partial<AgentOptions>;
+  readonly options?: AgentOptions;
   /** Earlier messages of the conversation. */
   readonly before?: readonly string[];
   /** Cancel the run at this callback or event type. */

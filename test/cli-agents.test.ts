@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Agents } from "../src/server/index.ts";
+import type { Agents } from "../src/server/api/shapes.generated.ts";
 import { folder, loom, writeInput } from "./cli-run.ts";
 import { LONG } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
@@ -86,6 +86,17 @@ describe("--agents", () => {
     writeInput("own.ts", `${OWN} export default { helper, careful };`);
     const { code, out, err } = await run("--agents", "own.ts", "--agent", "careful", "--approve", "always", "go");
     expect([code, out, err]).toMatchObject([0, "erase was approved\n", expect.stringMatching(/^session \w+\n$/)]);
+  });
+
+  test.runIf(LONG)("loom chat changes between agents of the user and built-in ones", async () => {
+    writeInput("chat.ts", `${OWN} export default { helper, careful };`);
+    const input = "one\n/agent react\nWhat is 6*7?\n/agent helper\ntwo\n";
+    const args = ["chat", "--plain", "--store", join(folder, "chat.db"), "--agents", "chat.ts"];
+    const { code, out } = await loom(args, { input, isChild: true, env: { LOOM_KB: "none" } });
+    expect([code, out.match(/^assistant: .*$/gm)]).toEqual([
+      0,
+      ["assistant: You said: one", "assistant: Offline model: 6*7 = 42.", "assistant: You said: two"],
+    ]);
   });
 
   test.runIf(LONG)("reports where a module is wrong", async () => {

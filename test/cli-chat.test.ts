@@ -289,7 +289,8 @@ describe("in plain mode", () => {
       "/title Plain",
       `/export ${file}`,
     ];
-    const first = await chat([...lines, "/agent tot", "Game of 24: 4 9 10 13", "/tree", ""].join("\n"));
+    const agents = ["/model openai/none", "/model offline", "/agent tot", "Game of 24: 4 9 10 13", "/tree", ""];
+    const first = await chat([...lines, ...agents].join("\n"));
     expect([first.code, first.err]).toEqual([0, ""]);
     expect(first.out).not.toContain("\u001B");
     for (const line of [
@@ -300,10 +301,12 @@ describe("in plain mode", () => {
       "assistant: Offline model: 6*7 = 42.",
       "unknown command /tre; did you mean /tree?",
       "attached: attached.txt",
+      "model offline",
       "agent tot",
-      "Tree of 92 thoughts",
     ])
       expect(first.out.split("\n")).toContain(line);
+    expect(first.out).toMatch(/^openai needs an API key/m);
+    expect(first.out).toMatch(/^Tree of \d+ thoughts$/m);
     expect(first.out).not.toMatch(/^(?:Tab|Up|Alt)/m);
     expect(first.out.match(/^attached: /gm)).toHaveLength(2);
     expect(readFileSync(file, "utf8")).toContain('"attached.txt"');

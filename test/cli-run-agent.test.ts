@@ -126,6 +126,15 @@ async function listRuns({ store }: StoreContext, sessionId: string) {
   }
 }
 
+async function listPending({ store }: StoreContext, sessionId: string): Promise<number> {
+  const log = await openSqliteLog(store);
+  try {
+    return (await log.listPending(sessionId)).length;
+  } finally {
+    await log.close();
+  }
+}
+
 describe("loom run", () => {
   const PROVIDERS: readonly (readonly [string, (url: string) => { readonly [name: string]: string }, string])[] = [
     ["openai/gpt-5", (url: string) => ({ OPENAI_BASE_URL: url, OPENAI_API: "responses" }), "OPENAI_API_KEY"],
@@ -417,14 +426,26 @@ describe("loom run", () => {
     expect(err).toMatch(/^loom: the run failed: .+ \(model_unauthorized\)\n$/);
   });
 
+  test.runIf(LONG)("continues the run of a process that is killed, and then runs its own message", async () => {
+    const stall = { text: "First", fault: { kind: "stall", after: 3 } } as const;
+    const context = await startScripted([stall, { text: "First." }, { text: "Second." }]);
+    const first = start(context, ["--session", "s", "one"]);
+    await waitForText(context, "s", "Firs");
+    const second = start(context, ["--session", "s", "two"]);
+    await vi.waitFor(async () => expect(await listPending(context, "s")).toBe(1), 20_000);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const { code, out } = await second.ended;
+    expect([code, out]).toEqual([0, "Second.\n"]);
+    expect(await listRuns(context, "s")).toEqual(["completed", "completed"]);
+  });
+
   test.runIf(LONG)("waits for an earlier run of another process", async () => {
     const context = await startScripted([{ text: "First", fault: { kind: "stall", after: 3 } }, { text: "Second." }]);
     const first = start(context, ["--session", "s", "one"]);
     await waitForText(context, "s", "Firs");
     const second = start(context, ["--session", "s", "two"]);
-    const log = await openSqliteLog(context.store);
-    while ((await log.listPending("s")).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    await log.close();
+    await vi.waitFor(async () => expect(await listPending(context, "s")).toBe(1), 20_000);
     first.child.kill("SIGTERM");
     expect((await first.ended).code).toBe(130);
     const { code, out, err } = await second.ended;

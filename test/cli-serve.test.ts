@@ -9,7 +9,7 @@ import { serve as serveHere } from "../src/cli/serve/serve.ts";
 import { SERVE } from "../src/cli/serve/serve-command.ts";
 import { connect, createFetchTransport, createReceiver, createWebSocketTransport } from "../src/client/index.ts";
 import { createTerminal } from "../src/cli/terminal.ts";
-import type { Agents } from "../src/server/index.ts";
+import type { Agents } from "../src/server/api/shapes.generated.ts";
 import { folder, loom, parseLines } from "./cli-run.ts";
 import { killServers, type ServerProcess, startServe } from "./start-serve.ts";
 import { LONG } from "./sampling.ts";

@@ -3,7 +3,8 @@
  * `approve`, and `loom run --server`. The services behind them are tested in src/cli/sessions.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -130,6 +131,109 @@ describe("sessions of a store", () => {
       expect((await inOwn(...args)).code).toBe(0);
     expect((await inOwn("show", "s")).out).toContain("6*7 = 42");
     expect(list()).toEqual(before);
+  });
+
+  test("are read by no other thread, from a backup, and from a store that another process writes", async () => {
+    const own = join(folder, "held");
+    mkdirSync(own);
+    const [file, backup] = [join(own, "store.db"), join(own, "backup")];
+    const env = { LOOM_STORE: file, LOOM_KB: join(own, "none.db") };
+    expect((await loom(["run", "--kb", "none", "--session", "s", "What is 6*7?"], { env })).code).toBe(0);
+    expect((await loom(["store", "backup", backup], { env })).code).toBe(0);
+    const log = await openSqliteLog(file);
+    const session = await openSession(log, "live");
+    const run = await session.startRun({ message: "Wait" });
+    // With tokens, clients of a server see only the sessions of their owner.
+    const credentials = openCredentials(`${file}-auth`);
+    await credentials.createToken({ name: "her", owner: "her" });
+    await credentials.close();
+    await log.createSession("hers", { owner: "her" });
+    let threads = 0;
+    // All changes of a store are made in the thread of its writer.
+    const count = (): number => threads++;
+    subscribe("worker_threads", count);
+    try {
+      for (const args of [
+        ["sessions", "list"],
+        ["sessions", "show", "hers"],
+        ["sessions", "runs"],
+        ["show", "live"],
+      ])
+        expect([0, 3]).toContain((await loom(args, { env })).code);
+      const listed = await loom(["sessions", "list", "--store", join(backup, "store.db"), "--json"], { env });
+      expect(parseLines(listed.out)).toMatchObject([{ session_id: "s" }]);
+      expect((await loom(["show", "s", "--store", join(backup, "store.db")], { env })).out).toContain("6*7 = 42");
+    } finally {
+      unsubscribe("worker_threads", count);
+    }
+    expect(threads).toBe(0);
+    expect((await loom(["store", "verify", backup], { env })).out).toContain("nothing is damaged");
+    await run.finish({ reply: "Done." });
+    await session.close();
+    await log.close();
+  });
+
+  test("of others are left alone by a run, and the audit log only grows", async () => {
+    const own = join(folder, "alone");
+    mkdirSync(own);
+    const [file, audit] = [join(own, "store.db"), join(own, "audit.ndjson")];
+    // The settings of a server.
+    const env = {
+      LOOM_STORE: file,
+      LOOM_AUDIT_LOG: audit,
+      LOOM_LIMITS: "audit-log-bytes=1",
+      LOOM_RETENTION_AGE: "1ms",
+    };
+    const inOwn = (...args: readonly string[]) => loom(args, { env });
+    expect((await inOwn("run", "--kb", "none", "--session", "old", "What is 6*7?")).code).toBe(0);
+    const log = await openSqliteLog(file);
+    const session = await openSession(log, "left");
+    await session.startRun({ message: "Wait", agent: "react" });
+    await session.close({ run: "leave" });
+    await log.createSession("queued");
+    const body = { run_id: "r", message: "Hello", agent: "react" };
+    await log.submit({ commandId: "c", sessionId: "queued", kind: "enqueue", body });
+    const exportAll = async () =>
+      (await Promise.all(["old", "left"].map((id) => inOwn("sessions", "export", id)))).map(({ out }) => out);
+    const before = await exportAll();
+    expect((await inOwn("run", "--kb", "none", "--session", "new", "What is 5+8?")).code).toBe(0);
+    for (const name of ["a", "b"]) expect((await inOwn("token", "create", name)).code).toBe(0);
+    expect(await exportAll()).toEqual(before);
+    expect((await log.listRuns("left")).map(({ status }) => status)).toEqual(["live"]);
+    expect(await log.listPending("queued")).toHaveLength(1);
+    await log.close();
+    expect(readFileSync(audit, "utf8").trimEnd().split("\n")).toHaveLength(2);
+    expect(existsSync(`${audit}.1`)).toBe(false);
+  });
+
+  test("are imported with their record IDs, also after an interruption", async () => {
+    const own = join(folder, "import.db");
+    const inOwn = (...args: readonly string[]) => loom(args, { env: { LOOM_STORE: own } });
+    await inOwn("run", "--kb", "none", "--session", "from", "What is 6*7?");
+    const lines = (await inOwn("sessions", "export", "from")).out.trimEnd().split("\n");
+    const [half, whole] = [lines.slice(0, 4), lines].map((part, index) =>
+      writeInput(`import-${index}.ndjson`, `${part.join("\n")}\n`),
+    );
+    expect((await inOwn("sessions", "import", half ?? "", "--session", "to")).err).toBe("imported 4 records\n");
+    const rest = await inOwn("sessions", "import", whole ?? "", "--session", "to");
+    expect(rest.err).toBe(`imported ${lines.length - 4} records\n`);
+    const copy = await inOwn("sessions", "export", "to");
+    expect(copy.out.replaceAll('"session_id":"to"', '"session_id":"from"')).toBe(`${lines.join("\n")}\n`);
+  });
+
+  test.runIf(LONG)("take an input of 100 MB", async () => {
+    const chunk = { type: "message_chunk", id: "agent", content: "x".repeat(100_000) };
+    const lines = [
+      { type: "run_start", run_id: "r" },
+      ...Array.from({ length: 1000 }, () => chunk),
+      { type: "run_end", status: "completed" },
+    ];
+    const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    const recorded = await loom(["ingest", "--dialect", "loom", "--session", "large"], {
+      input,
+      env: { LOOM_STORE: join(folder, "large.db") },
+    });
+    expect([recorded.code, recorded.err]).toEqual([0, expect.stringContaining("recorded 1 run from 1002 frames")]);
   });
 
   test.runIf(LONG)("take the output of other agents, and name the frame that is wrong", async () => {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { LIMIT_KEYS } from "../src/cli/serve/limits.ts";
-import { SETTING_KEYS, SETTINGS, variableOf } from "../src/cli/serve/settings.ts";
+import { variableOf } from "../src/cli/serve/setting.ts";
+import { SETTING_KEYS, SETTINGS } from "../src/cli/serve/settings.ts";
 import { SERVER_LIMITS } from "../src/server/index.ts";
 import { packageRoot } from "./source-files.ts";
 

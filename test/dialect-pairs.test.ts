@@ -18,10 +18,9 @@ import {
   type EventRecord,
   isKnownEvent,
   type LoomEvent,
-  type OpaqueEvent,
   type StampedRecord,
 } from "../src/protocol/index.ts";
-import { isAnswerChannel, isTerminal, mayLackRun } from "../src/protocol/record.ts";
+import { isAnswerChannel, isTerminal, mayLackRun, type OpaqueEvent } from "../src/protocol/record.ts";
 import { toStrictEvent } from "../src/dialects/strict-event.ts";
 import { readBack } from "./read-back.ts";
 import { sessionArbitrary } from "./run-arbitrary.ts";

@@ -169,7 +169,6 @@ describe("loom init", { timeout: 120_000 }, () => {
     expect([program, existsSync(join(folder, ".gitignore"))]).toEqual(["loom", true]);
     const server = spawn(process.execPath, [...nodeOptions, command, ...args, "--port", "0"], {
       cwd: folder,
-      env: { ...process.env, LOOM_STORE: join(folder, "loom.db") },
       stdio: ["ignore", "pipe", "pipe"],
     });
     try {
@@ -190,6 +189,9 @@ describe("loom init", { timeout: 120_000 }, () => {
         body: JSON.stringify({ session_id: "first", content: "Call roll_dice with 20 sides" }),
       });
       expect(await response.text()).toMatch(/"status":"success","result":{"content":"\d+"}/);
+      // The store is inside the project, and no file of it is committed.
+      expect(existsSync(join(folder, "data", "loom.db"))).toBe(true);
+      expect(readFileSync(join(folder, "data", ".gitignore"), "utf8")).toBe("*\n");
     } finally {
       server.kill();
       await once(server, "exit");
@@ -201,11 +203,11 @@ describe("loom init", { timeout: 120_000 }, () => {
     mkdirSync(folder);
     const own = { name: "mine", scripts: { start: "node x.js" }, dependencies: { "loom-agent": "file:x.tgz" } };
     writeFileSync(join(folder, "package.json"), JSON.stringify(own));
-    writeFileSync(join(folder, "README.md"), "Mine\n");
+    for (const file of ["README.md", "tsconfig.json"]) writeFileSync(join(folder, file), "Mine\n");
     expect(await run(command, ["init", "mine"])).toMatch(/^changed package.json\n[^]* {2}npm run loom\n$/);
-    expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("Mine\n");
+    for (const file of ["README.md", "tsconfig.json"]) expect(readFileSync(join(folder, file), "utf8")).toBe("Mine\n");
     const manifest: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    const scripts = { ...own.scripts, loom: "loom serve --agents agents.mts" };
+    const scripts = { ...own.scripts, loom: "loom serve --config loom.json" };
     expect(manifest).toMatchObject({
       ...own,
       scripts,

@@ -29,7 +29,7 @@ const CONFIG = {
       "loom-agent/*": ["./types/*/index.d.ts"],
     },
   },
-  include: ["*.ts"],
+  include: ["*.ts", "*.tsx"],
 };
 
 /** Compiler errors in the programs and in the declarations. Errors in other packages are left out. */
@@ -62,9 +62,15 @@ describe("programs in the guides", () => {
     { timeout: 180_000 },
     async () => {
       const blocks = readBlocks().flat();
-      const whole = blocks.filter(({ language, text }) => language === "ts" && text.includes('from "loom-agent'));
+      const whole = blocks.filter(
+        // The program of examples/page, which is compiled there, has a file beside it.
+        ({ language, text }) =>
+          /^tsx?$/.test(language) && text.includes('from "loom-agent') && !text.includes("./numbered-code.tsx"),
+      );
       expect(whole.length).toBeGreaterThan(50);
-      const programs = new Map(whole.map(({ name, text }) => [`${name.replaceAll(/\W+/g, "-")}.ts`, text]));
+      const programs = new Map(
+        whole.map(({ name, language, text }) => [`${name.replaceAll(/\W+/g, "-")}.${language}`, text]),
+      );
       programs.set(
         "wrong.ts",
         'import { agent } from "loom-agent";\nimport { wrong } from "./types/wrong.js";\nagent({ model: 7 });\nvoid wrong;\n',

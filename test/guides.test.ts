@@ -1,13 +1,15 @@
 // Runs each program in the README, the quickstarts and the guides that is followed by its output, and compares the
 // output. The programs run against the source, not dist.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { DIALECTS } from "../src/dialects/index.ts";
 import { nodeArgs } from "./bundle-source.ts";
 import { type Block, findBlocks, readBlocks } from "./guide-pages.ts";
 import { PROGRAM_SAMPLES, sampleCases } from "./sampling.ts";
+import { packageRoot } from "./source-files.ts";
 import { SOURCE_HOOK } from "./source-hook.ts";
 
 interface Program extends Block {
@@ -46,7 +48,23 @@ async function run({ name, language, text }: Program): Promise<{ code: number | 
   return { code, ...chunks };
 }
 
+/** The names of the same event in `stream` and in `events`, as `stream events`, of a table in a page. */
+function readEventNames(page: string): string[] {
+  const [table = ""] = /^\| What happened [^]*?\n\n/m.exec(readFileSync(join(packageRoot, page), "utf8")) ?? [];
+  return [...table.matchAll(/^\| [a-z].*?\| `(\w+)` +\| `(\w+)` +\|$/gm)].map(
+    ([, ofStream = "", ofEvents = ""]) => `${ofStream} ${ofEvents}`,
+  );
+}
+
 const programs = readBlocks().flatMap((blocks) => findPrograms(blocks));
+
+it("the guide lists the events that `stream` and `events` name differently", () => {
+  const { ledger } = DIALECTS["stream-event"];
+  const carried = Object.entries(ledger).flatMap(([type, entry]) =>
+    entry.support === "carried" ? [`${entry.frame} ${type}`] : [],
+  );
+  expect(readEventNames("docs/guides/build-an-agent.md").toSorted()).toEqual(carried.toSorted());
+});
 
 describe("programs in the guides", () => {
   it("are found", () => {

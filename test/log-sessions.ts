@@ -3,7 +3,8 @@
  * cases that our sender rarely writes (records outside of runs, interleaved runs, runs without an ID).
  */
 import fc from "fast-check";
-import { type Log, type LogLimits, MemoryLog, type SessionInfo } from "../src/log/index.ts";
+import { type Log, MemoryLog, type SessionInfo } from "../src/log/index.ts";
+import type { LogLimits } from "../src/log/log-limits.ts";
 import { createEntry } from "../src/log/entry.ts";
 import { describeHolder } from "../src/log/holder.ts";
 import { DIALECT_NAMES } from "../src/dialects/index.ts";

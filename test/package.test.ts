@@ -12,6 +12,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -206,13 +207,20 @@ describe("in a folder of `npm init -y`", () => {
     };
     // The project is installed from the same file.
     expect([type, dependencies["loom-agent"]]).toEqual(["commonjs", `file:${tarball}`]);
-    const agents = scripts["start"]?.replace(/^loom serve /, "").split(" ") ?? [];
-    const answer = run(
-      process.execPath,
-      [command, "run", ...agents, "--store", "s.db", "Call roll_dice with 20"],
-      made,
-    );
+    expect(scripts["start"]).toBe("loom serve --config loom.json");
+    const settings = JSON.parse(readFileSync(join(made, "loom.json"), "utf8")) as { readonly [name: string]: string };
+    const { agents = "", store = "" } = settings;
+    const question = "Call roll_dice with 20";
+    const answer = run(process.execPath, [command, "run", "--agents", agents, "--store", store, question], made);
     expect({ code: answer.code, out: answer.out }).toEqual({ code: 0, out: expect.stringMatching(/\d/) as unknown });
+    expect(existsSync(join(made, "data", "loom.db"))).toBe(true);
+
+    // Its modules compile with its own tsconfig.json.
+    const types = join("node_modules", "@types");
+    mkdirSync(join(project, types));
+    symlinkSync(join(packageRoot, types, "node"), join(project, types, "node"), "junction");
+    const compiler = join(packageRoot, "node_modules", "typescript", "bin", "tsc");
+    expect(run(process.execPath, [compiler, "-p", made], made)).toEqual({ code: 0, out: "", err: "" });
   });
 });
 

@@ -1,9 +1,13 @@
-// The public API: how many names the root has, and a doc comment on every public name. The planted violations prove that
-// each rule can fail.
+// The public API: how many names it has, a doc comment on every public name, and an example of every function. The planted
+// violations prove that each rule can fail.
 import { describe, expect, it } from "vitest";
 import { type ApiExample, emitApiPages } from "../scripts/generate/emit-api-pages.ts";
 import { emitApiReports } from "../scripts/generate/emit-api-report.ts";
 import { type EntryPoint, PublicApi, readEntryPoints } from "../scripts/generate/read-public-api.ts";
+import { findExamples } from "../site/api-reference.ts";
+
+/** What users can keep in mind. A type needs a public name only if users write it. */
+const MOST_NAMES = 350;
 
 /** The root has what a first program needs; everything else has its own entry point. */
 const MOST_ROOT_NAMES = 24;
@@ -15,6 +19,18 @@ function listUndocumented(entryPoints: readonly EntryPoint[]): string[] {
       const words = comment?.match(/[\p{L}\p{N}]+/gu) ?? [];
       return words.length > 1 ? [] : [`${path}: ${name} (${file})`];
     }),
+  );
+}
+
+/** Public functions that no program in the docs imports, and whose doc comments have no code. */
+function listWithoutExample(
+  entryPoints: readonly EntryPoint[],
+  examples: ReadonlyMap<string, unknown> = findExamples(),
+): string[] {
+  return entryPoints.flatMap(({ path, names }) =>
+    names.flatMap(({ name, declaration: { kind, comment = "" } }) =>
+      kind !== "function" || examples.has(name) || comment.includes("```") ? [] : [`${path}: ${name}`],
+    ),
   );
 }
 
@@ -30,6 +46,15 @@ describe("the public API", () => {
   it("has a doc comment on every name", () => {
     expect(entryPoints.length).toBeGreaterThan(10);
     expect(listUndocumented(entryPoints)).toEqual([]);
+  });
+
+  it("has at most 350 names", () => {
+    const declarations = new Set(entryPoints.flatMap(({ names }) => names.map(({ declaration }) => declaration)));
+    expect(declarations.size).toBeLessThanOrEqual(MOST_NAMES);
+  });
+
+  it("has an example of every function", () => {
+    expect(listWithoutExample(entryPoints)).toEqual([]);
   });
 
   it("has few names at the root, all from other entry points", () => {
@@ -61,6 +86,14 @@ describe("the check for doc comments", () => {
   ])("accepts %j", (text) => {
     expect(listUndocumented([plant({ "src/index.ts": text })])).toEqual([]);
   });
+});
+
+it("the check for examples reports a function that no program and no comment shows", () => {
+  const others =
+    "/** Shown: ```f();``` */\nexport function f(): void {}\n/** Most runs. */\nexport const most: number = 1;\n";
+  const entryPoint = plant({ "src/index.ts": `/** Runs it. */\nexport function run(): void {}\n${others}` });
+  expect(listWithoutExample([entryPoint], new Map())).toEqual(["planted: run"]);
+  expect(listWithoutExample([entryPoint], new Map([["run", {}]]))).toEqual([]);
 });
 
 describe("the API report", () => {

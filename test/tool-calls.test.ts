@@ -5,17 +5,11 @@ import { type NodeRun, openSession, type Run, sendCommand, type Session } from "
 import { followRecords } from "../src/log/follow-records.ts";
 import { type Log, MemoryLog } from "../src/log/index.ts";
 import { type EventRecord, type Issue, type LoomEvent, Verifier } from "../src/protocol/index.ts";
-import {
-  createBuiltinTools,
-  createToolbox,
-  defineTool,
-  runToolCall,
-  type Tool,
-  type Toolbox,
-  type ToolCallRequest,
-  type ToolHost,
-  type ToolOutcome,
-} from "../src/tools/index.ts";
+import { createBuiltinTools, defineTool, type Tool } from "../src/tools/index.ts";
+import { createToolbox, type Toolbox } from "../src/tools/toolbox.ts";
+import { runToolCall } from "../src/tools/run-tool-call.ts";
+import type { ToolCallRequest, ToolOutcome } from "../src/tools/tool.ts";
+import type { ToolHost } from "../src/tools/tool-host.ts";
 import { waitForEvent } from "./agents/agent-fixture.ts";
 
 const sessions: Session[] = [];

@@ -1,18 +1,11 @@
 /** A tool host that records events and errors, and helpers to create tools and calls for it. */
 import { z } from "zod";
 import { LoomError, type LoomEvent } from "../src/protocol/index.ts";
-import {
-  type ApprovalPolicy,
-  createToolbox,
-  defineTool,
-  runToolCall,
-  type Tool,
-  type ToolCallRequest,
-  type ToolContext,
-  type ToolHost,
-  type ToolOptions,
-  type ToolOutcome,
-} from "../src/tools/index.ts";
+import { type ApprovalPolicy, defineTool, type Tool, type ToolContext } from "../src/tools/index.ts";
+import { createToolbox } from "../src/tools/toolbox.ts";
+import { runToolCall } from "../src/tools/run-tool-call.ts";
+import type { ToolCallRequest, ToolOptions, ToolOutcome } from "../src/tools/tool.ts";
+import type { ToolHost } from "../src/tools/tool-host.ts";
 
 export interface ToolRecorder extends ToolHost {
   readonly events: LoomEvent[];

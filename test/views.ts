@@ -4,7 +4,8 @@
  * defines. `npm run vectors` writes both.
  */
 import { basename, join } from "node:path";
-import { createReceiver, type MessageState, type ReceiverView } from "../src/client/index.ts";
+import { createReceiver, type MessageState } from "../src/client/index.ts";
+import type { ReceiverView } from "../src/client/view.ts";
 import type { DialectName } from "../src/dialects/index.ts";
 import { frameText, listVectorFiles, readVector, type Vector, VECTORS } from "./vectors.ts";
 

@@ -1,5 +1,5 @@
-// Builds the page into the package's dist folder, with relative URLs. The page imports the package by its public entry
-// points, which are resolved to the source here.
+// Builds the page into the package's dist folder, with relative URLs. The entry points of the package are resolved to the
+// source here.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

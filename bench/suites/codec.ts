@@ -225,7 +225,7 @@ const validate: Prepare = (count) => {
 const validateWithAjv: Prepare = async (count) => {
   const events = createEvents(count);
   const ajv = new Ajv2020({ strict: false });
-  const { dialectSchemas } = await import("../../src/dialects/index.ts");
+  const { dialectSchemas } = await import("../../src/dialects/schemas.ts");
   const validators = new Map(
     Object.entries(dialectSchemas(DIALECTS.loom)).map(([type, schema]) => [type, ajv.compile(schema)]),
   );

@@ -121,7 +121,7 @@ function expectSteps(taken: number, steps: number): void {
 }
 
 /** Throws if fewer thoughts were made. */
-async function ask(model: InstantModel, options: Partial<AgentOptions>, thoughts: number): Promise<void> {
+async function ask(model: InstantModel, options: AgentOptions, thoughts: number): Promise<void> {
   const log = new MemoryLog();
   const actor = agent({ ...options, model });
   const session = await actor.openSession(log, `s${++sessions}`);

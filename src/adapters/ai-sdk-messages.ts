@@ -1,5 +1,5 @@
 /** The messages of a conversation as the AI SDK takes them. Its types are declared here; a test compares them. */
-import { describeFile } from "../models/describe-file.ts";
+import { describeUserPart } from "../models/describe-file.ts";
 import type { ModelMessage } from "../models/model.ts";
 import type { Json } from "../protocol/index.ts";
 
@@ -51,7 +51,7 @@ export function toAISDKMessage(message: ModelMessage): AISDKMessage {
     case "system":
       return { ...message };
     case "user":
-      return { role: "user", content: message.content.map(toTextPart) };
+      return { role: "user", content: message.content.map((part) => ({ type: "text", text: describeUserPart(part) })) };
     case "assistant":
       return { role: "assistant", content: message.content.map((part) => ({ ...part })) };
     case "tool":
@@ -63,18 +63,6 @@ export function toAISDKMessage(message: ModelMessage): AISDKMessage {
         })),
       };
   }
-}
-
-type UserContent = Extract<ModelMessage, { role: "user" }>["content"][number];
-
-function toTextPart(part: UserContent): AISDKTextPart & { type: "text" } {
-  if (part.type === "text") return { ...part };
-  const { mediaType } = part;
-  const about =
-    part.type === "file"
-      ? { mediaType, bytes: part.data.length, name: part.filename }
-      : { mediaType, bytes: part.bytes, name: part.name };
-  return { type: "text", text: `The user attached ${describeFile(about)}.` };
 }
 
 function copyValue(value: Json): AISDKJson {

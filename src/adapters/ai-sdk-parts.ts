@@ -4,8 +4,10 @@
  */
 import { ChunkReader } from "../dialects/ai-sdk/chunk-reader.ts";
 import { isCount } from "../dialects/frame-traits.ts";
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
+import { toJson } from "../tools/to-json.ts";
 import type { SourceCall, SourceEvent } from "./source.ts";
 
 /** A part as the framework sends it: its values need not be JSON. */
@@ -198,7 +200,7 @@ function toChunk(part: AISDKPart): JsonObject {
       if (part["invalid"] !== true) return asJson({ ...part, type: "tool-input-available" });
       return asJson({ ...part, type: "tool-input-error", errorText: describeFailure(part["error"]) });
     case "tool-result":
-      return asJson({ ...part, type: "tool-output-available", output: toOutput(part["output"]) });
+      return asJson({ ...part, type: "tool-output-available", output: toJson(part["output"]).value });
     case "tool-error":
       return asJson({ ...part, type: "tool-output-error", errorText: describeFailure(part["error"]) });
     case "tool-approval-request": {
@@ -226,18 +228,6 @@ function toChunk(part: AISDKPart): JsonObject {
 /** The recorder writes events as JSON, and rejects what JSON cannot represent. */
 function asJson(value: object): JsonObject {
   return value as JsonObject;
-}
-
-/** A tool may return a value that JSON cannot represent. */
-function toOutput(value: unknown): Json {
-  const replace = (_key: string, inner: unknown): unknown => (typeof inner === "bigint" ? String(inner) : inner);
-  try {
-    // Undefined for values that JSON cannot express.
-    const text: string | undefined = JSON.stringify(value, replace);
-    return text === undefined ? null : (JSON.parse(text) as Json);
-  } catch {
-    return "The result cannot be written as JSON";
-  }
 }
 
 function readField(value: unknown, name: string): Json | undefined {

@@ -1,12 +1,11 @@
 /** The stream of one run as a `Response`, for any server that speaks the web's Request and Response. */
-import { type DialectName, isDialectName } from "../dialects/dialect.ts";
+import { DIALECT_NAMES, type DialectName } from "../dialects/dialect.ts";
 import { openSession } from "../engine/index.ts";
 import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import type { Log, RunInfo } from "../log/index.ts";
 import { BackOff } from "../log/back-off.ts";
 import { openStreamSteps, type StreamFrame, type StreamOptions, type StreamStep } from "../log/stream.ts";
-import { describeValue } from "../protocol/fault.ts";
-import { LoomError } from "../protocol/index.ts";
+import { acceptOneOf, type OptionTable, readOptions, withDefault } from "../protocol/read-options.ts";
 
 /** Options of `ForeignRecording.toResponse` and `resumeRun`. */
 export interface RunResponseOptions {
@@ -15,6 +14,11 @@ export interface RunResponseOptions {
   /** Server-sent events or lines of JSON. Default: `sse`. */
   readonly framing?: "sse" | "ndjson";
 }
+
+const OPTIONS = {
+  dialect: withDefault(acceptOneOf(DIALECT_NAMES), "loom"),
+  framing: withDefault(acceptOneOf(["sse", "ndjson"]), "sse"),
+} as const satisfies OptionTable<RunResponseOptions>;
 
 /**
  * Milliseconds without a record after which a waiting response checks whether the process of the run is alive. Doubled
@@ -36,12 +40,10 @@ export function createRunResponse(
   log: Log,
   sessionId: string,
   { runId, firstId }: Pick<RunInfo, "runId" | "firstId">,
-  { dialect = "loom", framing = "sse" }: RunResponseOptions,
+  options: RunResponseOptions,
   cursor?: string,
 ): Response {
-  if (!isDialectName(dialect)) throw new LoomError("invalid_arguments", `Unknown dialect ${describeValue(dialect)}`);
-  if (!Object.hasOwn(MEDIA_TYPES, framing))
-    throw new LoomError("invalid_arguments", `\`framing\` must be sse or ndjson, not ${describeValue(framing)}`);
+  const { dialect, framing } = readOptions(OPTIONS, options);
   const encode = ({ text, cursor }: StreamFrame): string =>
     framing === "sse" ? encodeSse({ data: text, id: cursor }) : encodeNdjson(text);
   const start = { sessionId, runId, dialect, ...(cursor === undefined ? { after: firstId - 1 } : { cursor }) };

@@ -146,8 +146,8 @@ describe("a source that breaks the contract", () => {
     const { end, events } = await recordBoth(fromAISDK(stream(...parts)));
     expect(end).toMatchObject({ status: "completed" });
     expect(events.filter(({ type }) => type === "tool_end")).toMatchObject([
-      { call_id: "c", result: '{"id":"5"}' },
-      { call_id: "d", result: "The result cannot be written as JSON" },
+      { call_id: "c", result: '{"id":5}' },
+      { call_id: "d", result: '{"self":"[circular]"}' },
     ]);
   });
 

@@ -5,8 +5,8 @@
  * Invariant: the events are in an order that a run accepts, whatever the order of the calls to this class.
  */
 import { readToolInput } from "../models/answer-calls.ts";
-import { copyJson } from "../protocol/json.ts";
-import type { Json } from "../protocol/index.ts";
+import { copyJson, toJsonObject } from "../protocol/json.ts";
+import type { AnyEvent, Json, LoomEvent } from "../protocol/index.ts";
 import type { SourceEvent } from "./source.ts";
 
 /** Token counts as providers report them; values that are not numbers count as absent. */
@@ -153,6 +153,37 @@ export class ModelAnswers {
       ...(input === undefined ? { raw_arguments: text } : {}),
       node: answer.node,
     });
+  }
+
+  /** Adds what the decoder of a dialect has read. */
+  addEvents(events: readonly AnyEvent[]): void {
+    for (const event of events as readonly LoomEvent[]) {
+      switch (event.type) {
+        case "message_chunk":
+          this.say(event.content);
+          break;
+        case "reasoning_chunk":
+          this.reason(event.content);
+          break;
+        case "reasoning_end":
+          this.endReasoning();
+          break;
+        case "tool_call_chunk":
+          this.addArguments(event.call_id ?? "", event.name ?? "", event.arguments_delta);
+          break;
+        case "tool_call":
+          this.call(event.call_id ?? "", event.name, event.raw_arguments ?? JSON.stringify(event.arguments));
+          break;
+        case "tool_end":
+          this.endCall(event.call_id ?? "", event.result, { isError: event.is_error });
+          break;
+        case "foreign":
+          this.keep(toJsonObject(event.frame)["item"] ?? event.frame);
+          break;
+        // The run adds the starts of calls.
+        default:
+      }
+    }
   }
 
   /** True if the call was made and has no result. */

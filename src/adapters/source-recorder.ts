@@ -8,9 +8,10 @@
  *   one and does not return.
  */
 import type { AgentRun } from "../agents/agent-run.ts";
-import type { FinishOptions, NodeRun } from "../engine/index.ts";
-import { type AnyEvent, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
-import { keepFields } from "../protocol/json.ts";
+import type { NodeRun } from "../engine/index.ts";
+import type { FinishOptions } from "../engine/run-contract.ts";
+import { type AnyEvent, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject, keepFields } from "../protocol/json.ts";
 import type {
   NodeExitEvent,
   ToolApprovalEvent,

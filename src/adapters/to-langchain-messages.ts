@@ -2,8 +2,8 @@
  * The messages of a conversation as LangChain takes them: plain objects, which its models and graphs convert. Nothing of
  * the framework is imported; a test compares the types with the real ones.
  */
-import { describeFile } from "../models/describe-file.ts";
-import type { AssistantPart, ModelMessage, ToolResultPart, UserPart } from "../models/model.ts";
+import { describeUserPart } from "../models/describe-file.ts";
+import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
 import type { JsonObject } from "../protocol/index.ts";
 
 /** A tool call of a LangChain message. */
@@ -23,23 +23,13 @@ export function toLangChainMessages(messages: readonly ModelMessage[]): LangChai
       case "system":
         return [{ role: "system", content: message.content }];
       case "user":
-        return [{ role: "user", content: message.content.map(toText).join("\n\n") }];
+        return [{ role: "user", content: message.content.map(describeUserPart).join("\n\n") }];
       case "assistant":
         return [toAnswer(message.content)];
       case "tool":
         return message.content.map(toResult);
     }
   });
-}
-
-function toText(part: UserPart): string {
-  if (part.type === "text") return part.text;
-  const { mediaType } = part;
-  const about =
-    part.type === "file"
-      ? { mediaType, bytes: part.data.length, name: part.filename }
-      : { mediaType, bytes: part.bytes, name: part.name };
-  return `The user attached ${describeFile(about)}.`;
 }
 
 function toAnswer(parts: readonly AssistantPart[]): LangChainMessage {

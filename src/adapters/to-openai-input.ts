@@ -5,7 +5,7 @@
  *
  * Invariant: every call ID is unique and accepted by OpenAI, and every call is followed by its result.
  */
-import { describeFile } from "../models/describe-file.ts";
+import { describeUserPart } from "../models/describe-file.ts";
 import type { ModelMessage, ToolResultPart, UserPart } from "../models/model.ts";
 
 /** A part of a user message in the Responses API. */
@@ -209,8 +209,7 @@ function describeResult(output: ToolResultPart["output"]): string {
 
 /** Stored files are described, because their bytes are not in the log. */
 function fillPart(part: UserPart): FilledPart {
-  if (part.type === "text") return { type: "text", text: part.text };
-  if (part.type === "attachment") return { type: "text", text: `The user attached ${describeFile(part)}.` };
+  if (part.type !== "file") return { type: "text", text: describeUserPart(part) };
   const url = `data:${part.mediaType};base64,${Buffer.from(part.data).toString("base64")}`;
   if (part.mediaType.startsWith("image/")) return { type: "image", url };
   return { type: "file", url, name: part.filename ?? "file" };

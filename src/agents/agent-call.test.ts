@@ -26,7 +26,7 @@ const stalls: Script = [{ text: "One two three", fault: { kind: "stall", after: 
 
 interface Place {
   readonly script: Script;
-  readonly options?: Partial<AgentOptions>;
+  readonly options?: AgentOptions;
   /** Resolves when the call has reached this point. */
   arrive(fixture: FacadeFixture, arrived: Promise<void>): Promise<unknown>;
 }

@@ -21,7 +21,7 @@ describe("calls that wait for another call of their session", () => {
   };
 
   /** The first call blocks the session until it is released; the prompts are recorded. */
-  async function createQueueFixture(options: Partial<AgentOptions> = {}) {
+  async function createQueueFixture(options: AgentOptions = {}) {
     const { promise: until, resolve: release } = Promise.withResolvers<void>();
     const { promise: arrived, resolve: here } = Promise.withResolvers<void>();
     const received: string[] = [];

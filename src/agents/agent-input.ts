@@ -3,7 +3,8 @@
  * SDK. Reading it checks the form; it loads nothing.
  */
 import { dropUndefined } from "../protocol/drop-undefined.ts";
-import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { describeValue } from "../protocol/fault.ts";
 
 /** A file of a message: a path, an address or bytes. */

@@ -1,20 +1,20 @@
 /** The options of an agent. `check-agent-options.ts` has their rules. */
-import type { OnInterruption } from "../engine/index.ts";
+import type { OnInterruption } from "../engine/run-origin.ts";
 import type { CompressionOptions } from "../context/compression/compression-options.ts";
 import type { Retriever } from "../context/retriever.ts";
 import type { Log } from "../log/index.ts";
 import type { ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
 import { checkModelName, isModel, parseModelName } from "../models/resolve-model.ts";
-import type { AnyCallback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
+import type { CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
+import type { AnyCallback } from "../observe/callbacks/callback.ts";
 import { LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
-import { limitTimer } from "../protocol/limit-timer.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
 import type { Approve } from "./answer-approval.ts";
 import type { AgentBlobs, AttachmentOptions } from "./attachments.ts";
 import type { RecordPromptsOptions } from "./content-recorder.ts";
 import type { HistoryOptions } from "./conversation.ts";
-import type { GotOptions } from "./got/got.ts";
+import type { GotOptions } from "./got/got-settings.ts";
 import type { ReactOptions } from "./react/react.ts";
 import type { RetrievalOptions } from "./retrieve-context.ts";
 import type { TotOptions } from "./tot/tot-settings.ts";
@@ -132,6 +132,14 @@ export interface CommonOptions extends AgentLifeOptions {
 }
 
 /**
+ * The options that only other kinds have. Excluding them makes an option without its `kind` a compile error: TypeScript
+ * accepts an additional property that any member of a union has.
+ */
+type WithoutOthers<Own> = {
+  readonly [Name in Exclude<keyof (ReactOptions & TotOptions & GotOptions), keyof Own>]?: undefined;
+};
+
+/**
  * Options of an agent. `kind` chooses how it works:
  *
  * - `react` (the default) alternates model calls and tool calls until it has an answer.
@@ -140,19 +148,10 @@ export interface CommonOptions extends AgentLifeOptions {
  */
 export type AgentOptions = CommonOptions &
   (
-    | ({ readonly kind?: "react" } & ReactOptions)
-    | ({ readonly kind: "tot" } & TotOptions)
-    | ({ readonly kind: "got" } & GotOptions)
+    | ({ readonly kind?: "react" } & ReactOptions & WithoutOthers<ReactOptions>)
+    | ({ readonly kind: "tot" } & TotOptions & WithoutOthers<TotOptions>)
+    | ({ readonly kind: "got" } & GotOptions & WithoutOthers<GotOptions>)
   );
-
-/** Caps a time at the longest that timers support; a longer one would fire at once. */
-export function checkTime(name: string, ms: number | undefined): number | undefined {
-  if (ms === undefined) return undefined;
-  if (typeof ms === "number" && ms >= 0) return limitTimer(ms);
-  throw new LoomError("invalid_arguments", `\`${name}\` must be a number of milliseconds from 0, not ${ms}`, {
-    option: name,
-  });
-}
 
 const MAX_MODELS = 10;
 

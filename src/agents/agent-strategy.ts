@@ -2,7 +2,8 @@
  * The interface between an agent and the way it answers. The agent starts and ends runs, serves calls and observers, and
  * recovers runs of dead processes; the strategy does the work of one run.
  */
-import type { DeadRun, FinishOptions, Run } from "../engine/index.ts";
+import type { DeadRun, Run } from "../engine/index.ts";
+import type { FinishOptions } from "../engine/run-contract.ts";
 import type { Log } from "../log/index.ts";
 import type { StrategySettings } from "../protocol/strategy-settings.ts";
 import type { AgentKindName } from "./agent-kind.ts";

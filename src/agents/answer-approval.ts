@@ -6,7 +6,8 @@
  */
 import type { Run } from "../engine/index.ts";
 import type { ApprovalReply } from "../engine/run-contract.ts";
-import { type ErrorCode, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type ErrorCode, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import type { ErrorEvent, ToolApprovalEvent } from "../protocol/events.generated.ts";
 
 /** A tool call that needs approval. */

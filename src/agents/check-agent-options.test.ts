@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LoomError } from "../protocol/index.ts";
-import { agent } from "./agent.ts";
+import { agent, type AgentOptions } from "./agent.ts";
 
 function refusalOf(options: object): LoomError {
   try {
@@ -13,6 +13,19 @@ function refusalOf(options: object): LoomError {
 }
 
 describe("agent()", () => {
+  it("does not compile with an option of another kind", () => {
+    // @ts-expect-error `kind: "tot"` is missing
+    expect(() => agent({ provider: "offline", beam: 3 })).toThrow("`beam` needs the kind tot");
+    // @ts-expect-error `beam` is not an option of `got`
+    expect(() => agent({ provider: "offline", kind: "got", beam: 3 })).toThrow("`beam` needs the kind tot");
+    // @ts-expect-error `answer` is not an option of `tot`
+    expect(() => agent({ provider: "offline", kind: "tot", answer: {} })).toThrow("`answer` needs the kind react");
+    // @ts-expect-error an option that no kind has
+    expect(() => agent({ provider: "offline", beans: 3 })).toThrow("Unknown option `beans`");
+    const options: AgentOptions = { provider: "offline", kind: "tot", beam: 3 };
+    expect(agent(options).kind).toBe("tot");
+  });
+
   it.each([
     [
       { kind: "reactt" },

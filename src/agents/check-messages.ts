@@ -1,7 +1,8 @@
 /**
  * Checks messages that a user wrote into the state of an agent. A list that passes can be sent to a model.
  */
-import { isJsonObject, type Json } from "../protocol/index.ts";
+import type { Json } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 
 /** Where a value is wrong, such as `[0].content`, and what it must be. */
 interface MessageFault {

@@ -14,10 +14,8 @@ class NamedModel extends ScriptedModel {
   }
 }
 
-async function ask(
-  options: Partial<AgentOptions> & { readonly model: AgentOptions["model"] },
-): Promise<readonly AgentEvent[]> {
-  await using actor = agent(options as AgentOptions);
+async function ask(options: AgentOptions & { readonly model: AgentOptions["model"] }): Promise<readonly AgentEvent[]> {
+  await using actor = agent(options);
   const events: AgentEvent[] = [];
   for await (const event of actor.events("Hello")) events.push(event);
   return events;

@@ -3,7 +3,6 @@
  * store, otherwise in memory until the run ends.
  */
 import { createHash } from "node:crypto";
-import { lookup } from "node:dns/promises";
 import { open } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +11,6 @@ import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { LoomError } from "../protocol/index.ts";
 import { requestPage } from "../tools/fetch/request-page.ts";
 import { sniffImage } from "../tools/fetch/sniff-image.ts";
-import { withDeadline } from "../tools/fetch/with-deadline.ts";
 import type { InputAttachment } from "./agent-input.ts";
 import type { AgentBlobs, AttachmentOptions } from "./attachments.ts";
 import type { RunAttachments } from "./compose-question.ts";
@@ -33,7 +31,6 @@ interface LoadedFile {
 
 const MAX_BYTES = 20 * 1024 * 1024;
 const FETCH_MS = 30_000;
-const URL_RULES = { ports: [80, 443], maxUrlLength: 4096 };
 
 const TYPES: ReadonlyMap<string, string> = new Map([
   [".pdf", "application/pdf"],
@@ -101,14 +98,8 @@ export class AttachmentLoader {
 
   async #fetch(url: string, maxBytes: number): Promise<Pick<LoadedFile, "bytes" | "mediaType">> {
     if (/^data:/i.test(url)) return readDataUrl(url);
-    const rules = {
-      ...URL_RULES,
-      allow: this.#storage.allow ?? [],
-      resolve: async (host: string) => lookup(host, { all: true, order: "verbatim" as const }),
-    };
-    const page = await withDeadline(FETCH_MS, this.#signal, (signal) =>
-      requestPage({ url, method: "GET" }, rules, { maxBytes, maxRedirects: 3, userAgent: "loom-agent" }, signal),
-    );
+    const limits = { maxBytes, maxRedirects: 3, timeoutMs: FETCH_MS };
+    const page = await requestPage({ url, method: "GET" }, { allow: this.#storage.allow }, limits, this.#signal);
     if (page.status !== 200)
       throw new LoomError("url_refused", `The attachment ${page.url} responded with status ${page.status}`);
     if (page.isCut) throw createTooLarge(maxBytes);

@@ -5,7 +5,8 @@
  * Invariant: JSON that was cut off is never completed, because its last value may be wrong.
  */
 import { jsonrepair } from "jsonrepair";
-import { isJsonObject, type Json, type JsonObject } from "../protocol/index.ts";
+import type { Json, JsonObject } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 
 /** Only this many characters from the end are searched. */
 const MAX_CHARACTERS = 400_000;

@@ -2,7 +2,8 @@
  * Reads scores and yes-or-no values as models write them: `0.7`, `"7/10"`, `70%`, `likely`, `★★★★☆`, `8分（满分10分）`,
  * `True`, `yes`.
  */
-import { isJsonObject, type Json, type JsonObject } from "../protocol/index.ts";
+import type { Json, JsonObject } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { findField } from "./read-json.ts";
 
 /** A number, its scale if it names one, and no range such as `0.0 to 1.0`. */

@@ -5,6 +5,7 @@
 import { stat } from "node:fs/promises";
 import { type LanguageModel, OfflineModel } from "../models/index.ts";
 import { parseModelName, resolveModel } from "../models/resolve-model.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { isLoomError } from "../protocol/index.ts";
 import { createBuiltinTools } from "../tools/builtin-tools.ts";
 import { createFetchTool } from "../tools/fetch/create-fetch-tool.ts";
@@ -85,11 +86,7 @@ export async function openModel(
   const { baseURL, apiKey, offlineDelayMs: delayMs = 0 } = options;
   const name = parseModelName(options.model);
   if (name.provider === "offline" && delayMs > 0) return new OfflineModel({ delayMs });
-  return resolveModel({
-    ...name,
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...(apiKey === undefined ? {} : { apiKey }),
-  });
+  return resolveModel({ ...name, ...dropUndefined({ baseURL, apiKey }) });
 }
 
 async function openServers(config: string): Promise<McpServers> {

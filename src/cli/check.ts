@@ -1,11 +1,11 @@
 /** `loom check`: reports the rule violations of a stream, as text or as JSON, or prints its JSON Schema. */
-import { createStreamCheck, type Dialect, DIALECTS, dialectSchemas, type StreamCheck } from "../dialects/index.ts";
+import { createStreamCheck, type Dialect, DIALECTS, type StreamCheck } from "../dialects/index.ts";
+import { dialectSchemas } from "../dialects/schemas.ts";
 import { framingIssue } from "../dialects/check-stream.ts";
 import type { Issue } from "../protocol/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
-import { dialectOption } from "./dialect-option.ts";
 import { cutColumns, formatJson, plural, wrapText } from "./fit-text.ts";
-import { explainFault, type InputFrame, readInput } from "./input.ts";
+import { dialectOption, explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface Finding {

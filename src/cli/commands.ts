@@ -1,4 +1,4 @@
-/** Declares the commands `convert`, `check`, `run` and `models`. */
+/** Declares the commands `run`, `models`, `convert`, `check`, `doctor` and `init`. */
 import { REASONING_LEVELS } from "../protocol/reasoning-level.ts";
 import { DIALECT_NAMES } from "../dialects/dialect.ts";
 import { DETECTION_FRAMES } from "../dialects/detect.ts";
@@ -6,7 +6,7 @@ import { DEFAULT_MAX_LINE_BYTES } from "../framing/frame.ts";
 import { STREAM_MODES } from "../protocol/stream-modes.ts";
 import type { CliCommand } from "./command.ts";
 import { AGENTS_NOTE } from "./load-agents.ts";
-import { SERVICE_OPTIONS } from "./sessions/server-settings.ts";
+import { SERVICE_OPTIONS, STORE_OPTION } from "./sessions/server-settings.ts";
 import { BUILT_IN_AGENTS, listStrategyItems, STRATEGY_ITEM_NAMES } from "./strategy-items.ts";
 
 /** Options of every command that reads a stream. */
@@ -190,4 +190,37 @@ export const RUN: CliCommand = {
     "loom run --session ID --resume",
     'loom run --server https://agents.example.com --token-file token "What is 6*7?"',
   ],
+};
+
+export const DOCTOR: CliCommand = {
+  name: "doctor",
+  summary: "Check versions, settings, store, port, models and clock, and say what to do.",
+  options: {
+    config: { value: "FILE", about: "configuration file of the server (default: $LOOM_CONFIG, or none)" },
+    store: STORE_OPTION,
+    host: { value: "HOST", about: "address that the server listens on (default: $LOOM_HOST, or 127.0.0.1)" },
+    port: { value: "PORT", about: "port that the server listens on (default: $LOOM_PORT, or 10338)" },
+    agents: { value: "FILE", about: "module with your own agents (default: $LOOM_AGENTS, or none)" },
+    json: { about: "one JSON object per check" },
+  },
+  notes: [
+    "Reads the same settings as `loom serve` and changes nothing. It asks each model provider that has a key for its models, which is free, and prints no key.",
+    "Exit codes: 0 nothing failed, 1 a check failed, 2 the command could not run.",
+  ],
+  examples: ["loom doctor", "loom doctor --store postgres://loom@db.example.com/loom --json"],
+};
+
+export const INIT: CliCommand = {
+  name: "init",
+  summary: "Create a project with an agent, a tool, a server, a page, types and its own store.",
+  argument: "FOLDER",
+  options: {
+    package: { value: "SPEC", about: "version, file or URL of loom-agent to install (default: what is installed)" },
+  },
+  notes: [
+    "Creates the files in FOLDER, or in the current folder. A package.json that is already there is extended: if it has a script `start`, the server starts with `npm run loom`. A README.md and a tsconfig.json are kept, and no other file is overwritten.",
+    "Sessions and documents are stored in the folder data of the project.",
+    "Exit codes: 0 created, 2 not created.",
+  ],
+  examples: ["loom init my-agent", "cd my-agent && npm install && npm start"],
 };

@@ -5,9 +5,8 @@ import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import type { Issue } from "../protocol/index.ts";
 import { FRAME_RULES } from "../protocol/rules.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
-import { dialectOption } from "./dialect-option.ts";
 import { cutColumns, escapeJson, plural, wrapText } from "./fit-text.ts";
-import { explainFault, type InputFrame, readInput } from "./input.ts";
+import { dialectOption, explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Rejected frames reported one by one; further ones are only counted. */

@@ -3,20 +3,20 @@
  * environment variables.
  */
 import { isSchemaName, POSTGRES_DEFAULTS, type PostgresOptions } from "../postgres/postgres-options.ts";
-import { CliError } from "./command.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type Environment, isDatabase, readVariable } from "./find-store.ts";
 import {
   define,
   defineOptional,
-  describeGivenValue,
   durationOrNone,
+  readValue,
   type Setting,
   textOf,
   timerFrom,
+  type ValueOf,
+  variableOf,
   wholeNumber,
 } from "./serve/setting.ts";
-
-export const STORE = "Store";
 
 const START_WAIT_MS = 300_000;
 
@@ -24,14 +24,12 @@ const SCHEMA_NAME = "a schema name of at most 63 lower-case letters, digits and 
 
 export const DATABASE_SETTINGS = {
   "store-schema": define(
-    STORE,
     textOf("NAME", SCHEMA_NAME, isSchemaName),
     POSTGRES_DEFAULTS.schema as string,
     "schema of the tables in the database",
   ),
   "store-listen-url": {
     ...defineOptional(
-      STORE,
       textOf("URL", "a postgres:// URL", (value) => /^postgres(?:ql)?:\/\//i.test(value) && URL.canParse(value)),
       "URL that reaches the database without PgBouncer, for notifications",
       "the URL of `store`",
@@ -39,25 +37,21 @@ export const DATABASE_SETTINGS = {
     isSecret: true,
   },
   "store-connections": define(
-    STORE,
     wholeNumber("a number", 2, 1000),
     POSTGRES_DEFAULTS.maxConnections as number,
     "maximum number of connections to the database, and one more for notifications",
   ),
   "store-timeout": define(
-    STORE,
     timerFrom(1000),
     POSTGRES_DEFAULTS.statementMs as number,
     "maximum time of one statement in the database",
   ),
   "store-start-wait": define(
-    STORE,
     durationOrNone,
     START_WAIT_MS as number,
     "time that a server that starts waits for a database that is not available",
   ),
   "store-wait": define(
-    STORE,
     durationOrNone,
     POSTGRES_DEFAULTS.waitMs as number,
     "time that changes wait for a database that is not available; then runs fail with store_unavailable",
@@ -69,47 +63,33 @@ type DatabaseSettingKey = keyof typeof DATABASE_SETTINGS;
 const KEYS = Object.keys(DATABASE_SETTINGS) as readonly DatabaseSettingKey[];
 
 /** Values of the settings. Those that are absent have their defaults. */
-interface DatabaseValues {
-  readonly "store-schema"?: string | undefined;
-  readonly "store-listen-url"?: string | undefined;
-  readonly "store-connections"?: number | undefined;
-  readonly "store-timeout"?: number | undefined;
-  readonly "store-start-wait"?: number | undefined;
-  readonly "store-wait"?: number | undefined;
-}
+type DatabaseValues = {
+  readonly [K in DatabaseSettingKey]?: ValueOf<(typeof DATABASE_SETTINGS)[K]> | undefined;
+};
 
 export function collectDatabaseOptions(values: DatabaseValues): PostgresOptions {
-  const options = {
+  return dropUndefined({
     schema: values["store-schema"],
     listenUrl: values["store-listen-url"],
     maxConnections: values["store-connections"],
     statementMs: values["store-timeout"],
     waitMs: values["store-wait"],
-  };
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  });
 }
 
 /** Reads the variables. Throws a CliError that names the one with an invalid value. */
 export function readDatabaseOptions(env: Environment): PostgresOptions {
   const values = KEYS.map((key) => {
-    const variable = `LOOM_${key.toUpperCase().replaceAll("-", "_")}`;
-    const given = readVariable(env, variable);
-    return [key, given === undefined ? undefined : readValue(key, variable, given)];
+    const given = readVariable(env, variableOf(key));
+    const setting: Setting<unknown> = DATABASE_SETTINGS[key];
+    return [key, given === undefined ? undefined : readValue(setting, variableOf(key), given)];
   });
   return collectDatabaseOptions(Object.fromEntries(values) as DatabaseValues);
 }
 
 /** Reads the name of a schema from an option of the command line. Throws a CliError. */
 export function readSchema(flag: string, given: string): string {
-  return readValue("store-schema", flag, given) as string;
-}
-
-function readValue(key: DatabaseSettingKey, name: string, given: string): unknown {
-  const { kind, isSecret = false } = DATABASE_SETTINGS[key] as Setting<unknown>;
-  const value = kind.read(given);
-  if (value === undefined)
-    throw new CliError(`${name}: ${describeGivenValue(given, isSecret)} is not ${kind.expected}`);
-  return value;
+  return readValue(DATABASE_SETTINGS["store-schema"], flag, given);
 }
 
 /** Names the settings that differ from their defaults although the store is a file. */

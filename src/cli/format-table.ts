@@ -37,6 +37,12 @@ export function formatTable(
     .join("");
 }
 
+/** Formats what is known about one thing: a line for each name and value, which is cleaned. */
+export function formatFields(fields: readonly (readonly [name: string, value: string])[]): string {
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields.map(([name, value]) => `${name.padEnd(width)}  ${cleanText(value)}\n`).join("");
+}
+
 function cutTo(text: string, width: number): string {
   return width === Number.POSITIVE_INFINITY ? text : cutColumns(text, width);
 }

@@ -2,19 +2,14 @@
  * Reads the frames of an input in batches. It detects the framing and the dialect if they are not given, and rejects
  * input that is not a stream. Memory use does not depend on the size of the input.
  */
-import { type Dialect, detectDialect, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
+import { detectDialect, type Dialect, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
+import { isDialectName } from "../dialects/dialect.ts";
 import { DETECTION_FRAMES } from "../dialects/detect.ts";
-import {
-  createNdjsonDecoder,
-  createSseDecoder,
-  detectFraming,
-  type FrameDecoder,
-  type FrameOutcome,
-  type FramingOptions,
-} from "../framing/index.ts";
+import { createNdjsonDecoder, createSseDecoder, type FrameDecoder, type FrameOutcome } from "../framing/index.ts";
+import { detectFraming } from "../framing/detect-framing.ts";
+import type { FramingOptions } from "../framing/frame.ts";
 import type { Issue } from "../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
-import { dialectOption } from "./dialect-option.ts";
 import { CHUNK_BYTES, inputName, readChunks } from "./read-chunks.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -89,6 +84,15 @@ async function* readFrames(
   }
   const last = decoder.end();
   yield framing === "ndjson" ? last.map((frame) => ({ ...frame, unended: true })) : last;
+}
+
+/** Reads an option that names a dialect. */
+export function dialectOption(parsed: ParsedCommand, option: string): Dialect | "auto" | undefined {
+  const name = textOption(parsed, option);
+  if (name === undefined || name === "auto") return name;
+  if (!isDialectName(name))
+    throw new CliError(`unknown dialect \`${name}\``, `choose one of ${DIALECT_NAMES.join(", ")}`);
+  return DIALECTS[name];
 }
 
 export function framingOption(parsed: ParsedCommand): "ndjson" | "sse" | undefined {

@@ -7,6 +7,7 @@ import { basename, extname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Agent } from "../agents/index.ts";
 import { describeValue } from "../protocol/fault.ts";
+import { withTimeout } from "../protocol/with-timeout.ts";
 import type { ServedAgent } from "../server/runs/run-dispatcher.ts";
 import { CliError } from "./command.ts";
 
@@ -37,16 +38,13 @@ export async function loadAgents(file: string, { timeoutMs = LOAD_MS } = {}): Pr
 }
 
 async function importModule(file: string, url: string, timeoutMs: number): Promise<unknown> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
   const message = `agents: \`${file}\` did not finish loading within ${timeoutMs / 1000} s`;
-  const timer = setTimeout(() => reject(new CliError(message)), timeoutMs);
+  const late = (): Error => new CliError(message);
   try {
-    const loaded = (await Promise.race([import(/* @vite-ignore */ url), late])) as { readonly default?: unknown };
-    return loaded.default;
+    const loaded: unknown = await withTimeout({ timeoutMs, late }, () => import(/* @vite-ignore */ url));
+    return (loaded as { readonly default?: unknown }).default;
   } catch (error) {
     throw error instanceof CliError ? error : describeFailedImport(error, file, url);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -15,20 +15,16 @@ import {
 } from "./command.ts";
 import { CHAT } from "./chat/chat-command.ts";
 import { COMPLETION, runCompletion } from "./completion.ts";
-import { DOCTOR } from "./doctor/doctor-command.ts";
-import { INIT } from "./init/init-command.ts";
-import { CHECK, CONVERT, MODELS, RUN } from "./commands.ts";
+import { CHECK, CONVERT, DOCTOR, INIT, MODELS, RUN } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
-import { APPROVE, CANCEL } from "./sessions/run-commands.ts";
-import { SESSIONS, SESSIONS_RUNS } from "./sessions/session-commands.ts";
-import { INGEST, SHOW } from "./sessions/stream-commands.ts";
+import { APPROVE, CANCEL, INGEST, SESSIONS, SESSIONS_RUNS, SHOW } from "./sessions/session-commands.ts";
 import { SERVE } from "./serve/serve-command.ts";
 import { STORE } from "./store/store-commands.ts";
 import { TOKEN } from "./token/token-commands.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
 import { findNearest } from "../protocol/find-nearest.ts";
 import { readPackageVersion } from "../server/read-package-version.ts";
-import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
+import { createTerminal, OUTPUT_CLOSED, OutputClosed, type Terminal } from "./terminal.ts";
 
 interface ListedCommand {
   readonly command: CliCommand;
@@ -40,9 +36,8 @@ function list(command: CliCommand, load: (parsed: ParsedCommand) => Promise<List
   return { command, run: async (parsed, terminal) => (await load(parsed))(parsed, terminal) };
 }
 
-async function loadSessions({ command, options }: ParsedCommand): Promise<ListedCommand["run"]> {
+async function loadSessions({ command }: ParsedCommand): Promise<ListedCommand["run"]> {
   if (command === SESSIONS_RUNS) return (await import("./sessions/run-control.ts")).runControl;
-  if (options["owner"] !== undefined) return (await import("./sessions/erase-owner.ts")).runErasure;
   return (await import("./sessions/run-sessions.ts")).runSessions;
 }
 
@@ -83,7 +78,6 @@ const REPLACED: { readonly [name: string]: string } = {
 
 /** Longer lines are hard to read. */
 const WIDEST_HELP = 100;
-const OUTPUT_CLOSED = 141;
 
 export async function main(
   argv: readonly string[],

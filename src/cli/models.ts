@@ -5,8 +5,7 @@ import { isLoomError } from "../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { describeError, explainErrors } from "./explain-error.ts";
 import { type Environment, readVariable } from "./find-store.ts";
-import { cleanText } from "./fit-text.ts";
-import { printJson } from "./sessions/run-sessions.ts";
+import { cleanText, formatJson } from "./fit-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
@@ -49,7 +48,7 @@ async function printProvider(
   for (const name of models)
     if (parsed.options["json"] === true) {
       const { model = provider } = parseModelName(name);
-      await printJson(terminal, { provider, model });
+      await terminal.write(formatJson({ provider, model }));
     } else await terminal.write(`${cleanText(name)}\n`);
   return 0;
 }

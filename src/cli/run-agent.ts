@@ -7,7 +7,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { deriveTitle } from "../agents/derive-title.ts";
-import { LOG_LIMITS, type Log } from "../log/index.ts";
+import type { Log } from "../log/index.ts";
+import { LOG_LIMITS } from "../log/log-limits.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { explainErrors } from "./explain-error.ts";
 import { readVariable } from "./find-store.ts";
@@ -19,7 +20,7 @@ import { describeOtherAgent, findOtherAgent } from "./run/find-other-agent.ts";
 import { nameAgent } from "./run/read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
 import { SessionHolder } from "./run/session-holder.ts";
-import { type WatchTarget, WatchedRun } from "./run/watched-run.ts";
+import { findUnfinishedRun, type WatchTarget, WatchedRun } from "./run/watched-run.ts";
 import { LocalService } from "./sessions/local-service.ts";
 import { nameSession } from "./sessions/newest-sessions.ts";
 import { readServiceAddress } from "./sessions/server-settings.ts";
@@ -47,28 +48,24 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
   const { agent, warnings } = assembled;
   for (const warning of warnings) onWarning(warning);
   const log = await store.openLog({ limits: MESSAGE_LIMITS });
-  try {
-    const target = await findTarget(log, options);
-    if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
-    const agentName = nameAgent(options.agent);
-    await using holder = new SessionHolder({
-      log,
-      sessionId,
-      agent,
-      agentName,
-      cancelCommand: options.describeCommand("cancel"),
-      onError,
-      onHeld: () =>
-        terminal.warn(
-          `another process holds session \`${cutColumns(sessionId, 100)}\`; the message runs there if the process has the agent \`${agentName}\`, otherwise here afterwards`,
-        ),
-      onOtherAgent: (name) =>
-        terminal.warn(`a queued message for the agent \`${cutColumns(name, 40)}\` is left to another process`),
-    });
-    return await new WatchedRun(new LocalService(log), options, target, holder, terminal).watch();
-  } finally {
-    await agent.close();
-  }
+  const target = await findTarget(log, options);
+  if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
+  const agentName = nameAgent(options.agent);
+  await using holder = new SessionHolder({
+    log,
+    sessionId,
+    agent,
+    agentName,
+    cancelCommand: options.describeCommand("cancel"),
+    onError,
+    onHeld: () =>
+      terminal.warn(
+        `another process holds session \`${cutColumns(sessionId, 100)}\`; the message runs there if the process has the agent \`${agentName}\`, otherwise here afterwards`,
+      ),
+    onOtherAgent: (name) =>
+      terminal.warn(`a queued message for the agent \`${cutColumns(name, 40)}\` is left to another process`),
+  });
+  return await new WatchedRun(new LocalService(log), options, target, holder, terminal).watch();
 }
 
 /** Prints errors of which the records contain only the ID, if LOOM_DEBUG is set. */
@@ -84,7 +81,11 @@ async function findTarget(log: Log, options: RunOptions): Promise<WatchTarget> {
   const { sessionId, message, agent } = options;
   const other = await findOtherAgent(log, sessionId, nameAgent(agent));
   if (other !== undefined) throw describeOtherAgent(other, nameAgent(agent), options.describeCommand("cancel"));
-  if (message === undefined) return findUnfinishedRun(log, sessionId);
+  if (message === undefined) {
+    const session = await new LocalService(log).getSession(sessionId);
+    if (session === undefined) throw new CliError(`no session \`${sessionId}\` in this store`);
+    return findUnfinishedRun(session);
+  }
   const title = deriveTitle(message);
   const { lastId } = await log.createSession(sessionId, title === undefined ? {} : { title });
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
@@ -94,17 +95,4 @@ async function findTarget(log: Log, options: RunOptions): Promise<WatchTarget> {
   const body = { run_id: runId, message, agent: nameAgent(agent) };
   await log.submit({ commandId, sessionId, kind: "enqueue", body });
   return { runId, after, commandId };
-}
-
-async function findUnfinishedRun(log: Log, sessionId: string): Promise<WatchTarget> {
-  const info = await log.getSession(sessionId);
-  if (info === undefined) throw new CliError(`no session \`${sessionId}\` in this store`);
-  const [latest] = await log.listRuns(sessionId, { limit: 1 });
-  if (latest?.status === "live") return { runId: latest.runId, after: latest.firstId - 1 };
-  for (const { kind, body, commandId } of await log.listPending(sessionId, log.limits.maxPendingCommands)) {
-    const { run_id: runId } = body;
-    if (kind === "enqueue" && typeof runId === "string") return { runId, after: info.lastId, commandId };
-  }
-  const how = latest === undefined ? "it has no runs" : `the last run is ${latest.status}`;
-  throw new CliError(`session \`${sessionId}\` has no run to resume (${how})`);
 }

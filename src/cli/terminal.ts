@@ -1,7 +1,7 @@
 /** The standard streams as commands use them, with back-pressure and colours only on a terminal. */
 import { styleText } from "node:util";
 import { CliError } from "./command.ts";
-import { measureColumns } from "./fit-text.ts";
+import { LiveRows } from "./live-rows.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -40,14 +40,16 @@ export type OutputStyle = Pick<Terminal, "columns" | "style">;
 /** Standard output was closed by its reader, for example `head`. This is not a failure. */
 export class OutputClosed extends Error {}
 
+/** Exit code of a command whose standard output was closed, as for SIGPIPE. */
+export const OUTPUT_CLOSED = 141;
+
 export function createTerminal(
   stdin: NodeJS.ReadStream,
   stdout: NodeJS.WriteStream,
   stderr: NodeJS.WriteStream,
 ): Terminal {
   let failure: Error | undefined;
-  /** The rows that can be replaced; the cursor is behind the last one. */
-  let shown: readonly string[] = [];
+  const shown = new LiveRows();
   const screen = [stderr, stdout].find(({ isTTY }) => isTTY);
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     failure ??=
@@ -57,27 +59,13 @@ export function createTerminal(
   });
   // There is nowhere left to report it.
   stderr.on("error", () => undefined);
-  const setShown = (rows: readonly string[]) => {
-    // The shell continues where the cursor is.
-    if (rows.length > 0 && shown.length === 0) process.on("exit", clear);
-    else if (rows.length === 0) process.off("exit", clear);
-    shown = rows;
-  };
-  /** Returns the sequence that erases the rows. */
-  const erase = (): string => {
-    if (shown.length === 0) return "";
-    // If the window became narrower, the terminal has wrapped the rows.
-    const columns = (screen?.columns ?? 0) || UNKNOWN_COLUMNS;
-    const above = shown.reduce((sum, row) => sum + Math.max(1, Math.ceil(measureColumns(row) / columns)), -1);
-    // Row by row, because some terminals move a screen that is erased at once to their scrollback.
-    return `\r\u001B[K${"\u001B[A\u001B[K".repeat(above)}`;
-  };
   const draw = (rows: readonly string[]) => {
-    if (rows.length === shown.length && rows.every((row, index) => row === shown[index])) return;
-    const text = `${erase()}${rows.join("\n")}`;
-    if (screen === undefined || text === "") return;
-    setShown(rows);
-    screen.write(text);
+    if (screen === undefined || (rows.length === 0 && shown.isEmpty)) return;
+    const text = shown.replace(rows, screen.columns || UNKNOWN_COLUMNS);
+    // The shell continues where the cursor is.
+    process.off("exit", clear);
+    if (!shown.isEmpty) process.on("exit", clear);
+    if (text !== "") screen.write(text);
   };
   const clear = () => draw([]);
   const throwFailure = () => {

@@ -3,7 +3,7 @@
  * (`CommandSender`). It knows neither the wire format nor the view.
  */
 import type { DialectName } from "../dialects/index.ts";
-import type { StreamModes } from "../protocol/index.ts";
+import type { StreamModes } from "../protocol/stream-modes.ts";
 import { DEFAULT_RECONNECT, type ReconnectOptions } from "./connection/backoff.ts";
 import { type Clock, SYSTEM_CLOCK } from "./connection/clock.ts";
 import { CommandSender, createCommandId } from "./connection/command-sender.ts";

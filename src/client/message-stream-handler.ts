@@ -2,7 +2,9 @@
  * Receives a single message (003 §3): events go in, a callback gets the message. For applications that need no store,
  * sessions or connection. Missing events cannot be requested again, so the handler waits for them only for a short time.
  */
-import { DECODERS, type DialectFrames, type DialectName, type EngineFrame } from "../dialects/index.ts";
+import type { DialectFrames, DialectName } from "../dialects/index.ts";
+import { DECODERS } from "../dialects/decoders.ts";
+import type { EngineFrame } from "../dialects/engine/frames.generated.ts";
 import { parseObject } from "../protocol/json.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import { INITIAL_STATE } from "./intake/derive-state.ts";

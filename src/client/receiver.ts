@@ -4,7 +4,10 @@
  *
  * Invariant: faulty input from one source does not affect other sessions.
  */
-import { DECODERS, type Decoders, type Decoding, type DialectName, LOOM_DECODING } from "../dialects/index.ts";
+import type { DialectName } from "../dialects/index.ts";
+import { DECODERS } from "../dialects/decoders.ts";
+import type { Decoders, Decoding } from "../dialects/dialect.ts";
+import { LOOM_DECODING } from "../dialects/loom/decode.ts";
 import { LoomError } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import { SessionIntake } from "./intake/session-intake.ts";

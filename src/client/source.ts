@@ -3,7 +3,8 @@
  * dialect if none is given, and the session of each frame; one source may contain many sessions. Lost frames cannot be
  * requested again.
  */
-import type { Decoders, Decoding, DialectName } from "../dialects/index.ts";
+import type { DialectName } from "../dialects/index.ts";
+import type { Decoders, Decoding } from "../dialects/dialect.ts";
 import { detectAmong, DETECTION_FRAMES } from "../dialects/detect.ts";
 import type { FrameTraits } from "../dialects/frame-traits.ts";
 import type { EventRecord, JsonObject } from "../protocol/index.ts";

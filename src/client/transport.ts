@@ -10,8 +10,9 @@
  *   every open stream; a closed transport refuses all further requests.
  */
 import type { DialectName } from "../dialects/index.ts";
-import type { FramingFault } from "../framing/index.ts";
-import type { ErrorCode, JsonObject, StreamModes } from "../protocol/index.ts";
+import type { FramingFault } from "../framing/frame.ts";
+import type { ErrorCode, JsonObject } from "../protocol/index.ts";
+import type { StreamModes } from "../protocol/stream-modes.ts";
 import type { ControlCommand } from "../protocol/control/control-codec.ts";
 
 /** A position in a session's stream: after a frame, after a record, or at the start. */

@@ -167,16 +167,10 @@ export interface MessageMetadata {
   readonly endTime?: number;
 }
 
-/** A piece of a message; `type` tells which kind. */
-export type MessagePart =
-  | TextPart
-  | ThinkingPart
-  | ToolPart
-  | DataPart
-  | ImagePart
-  | TodoPart
-  | ErrorPart
-  | ReferencesPart;
+/** A piece of a message; `type` tells which kind. `MessagePart<"tool">` is a piece of that kind. */
+export type MessagePart<Type extends AnyPart["type"] = AnyPart["type"]> = Extract<AnyPart, { readonly type: Type }>;
+
+type AnyPart = TextPart | ThinkingPart | ToolPart | DataPart | ImagePart | TodoPart | ErrorPart | ReferencesPart;
 
 interface PartBase {
   /** Unique within the message and stable. */

@@ -1,5 +1,6 @@
 /** Checks a stream of one dialect: reports broken rules of the dialect first, then those of the life cycle. */
-import { type EventOf, type EventRecord, type Issue, Verifier, type VerifierTotals } from "../protocol/index.ts";
+import { type EventOf, type EventRecord, type Issue, Verifier } from "../protocol/index.ts";
+import type { VerifierTotals } from "../protocol/verify/verifier.ts";
 import { mayHaveUnpairedSurrogate, parseObject } from "../protocol/json.ts";
 import { createIssueFactory, FRAME_RULES } from "../protocol/rules.ts";
 import { createClientFrameCheck } from "./check-client-frames.ts";

@@ -1,6 +1,7 @@
 /** What the decoders of client protocols share: records of a frame, the end of a stream, and events about the run. */
 import { BoundedMap } from "../protocol/bounded-map.ts";
-import type { Envelope, Json } from "../protocol/index.ts";
+import type { Json } from "../protocol/index.ts";
+import type { Envelope } from "../protocol/events.generated.ts";
 import type { AnyEvent, EventRecord } from "../protocol/record.ts";
 import type { Issue } from "../protocol/rules.ts";
 import type { Decoder } from "./dialect.ts";

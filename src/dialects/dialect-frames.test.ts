@@ -1,6 +1,10 @@
 // Types of frames: what a dialect can send compiles, and a wrong type or payload does not.
 import { describe, expect, it } from "vitest";
-import type { DialectFrames, EngineFrame, LoomFrame, LumineFrame, StreamEventFrame } from "./index.ts";
+import type { DialectFrames } from "./index.ts";
+import type { EngineFrame } from "./engine/frames.generated.ts";
+import type { LoomFrame } from "./dialect-frames.ts";
+import type { LumineFrame } from "./lumine/frames.generated.ts";
+import type { StreamEventFrame } from "./stream-event/frames.generated.ts";
 
 const metadata = { request_id: "r", timestamp: 1, sequence: 1 };
 const base = {

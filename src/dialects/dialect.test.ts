@@ -8,8 +8,8 @@ import { LIFECYCLE_RULES } from "../protocol/verify/lifecycle-rules.ts";
 import { packageRoot } from "../../test/source-files.ts";
 import { frameText, listVectorFiles, readVector } from "../../test/vectors.ts";
 import { describeDialect } from "../../test/contracts/dialect.ts";
-import { DECODERS, detectDialect, DIALECT_NAMES, DIALECTS } from "./index.ts";
-import { detectDecoder } from "./decoders.ts";
+import { detectDialect, DIALECT_NAMES, DIALECTS } from "./index.ts";
+import { DECODERS, detectDecoder } from "./decoders.ts";
 import { loadDialect } from "./load-dialect.ts";
 
 const RUNS = listVectorFiles("runs").map(readVector);

@@ -8,7 +8,8 @@
  *   frames.
  * - An encoder uses only the records: no clock, no randomness, no look-ahead. The same records give the same bytes.
  */
-import type { EventRecord, EventType, Issue, JsonObject, Rule, RuleTable, StampedRecord } from "../protocol/index.ts";
+import type { EventRecord, EventType, Issue, JsonObject, StampedRecord } from "../protocol/index.ts";
+import type { Rule, RuleTable } from "../protocol/rules.ts";
 import type { Shape } from "../protocol/schema.ts";
 import type { FrameTraits } from "./frame-traits.ts";
 import type { LedgerEntry } from "./ledger.ts";

@@ -2,7 +2,7 @@
  * Keeps fields of a foreign frame that the event has no field for. They are stored in `envelope.ext`, keyed by dialect,
  * and restored when the record is encoded in that dialect again.
  */
-import type { Envelope } from "../protocol/index.ts";
+import type { Envelope } from "../protocol/events.generated.ts";
 import type { FormFields, FormSchema } from "../protocol/form.ts";
 import { isJsonObject, type Json, type JsonObject } from "../protocol/json.ts";
 

@@ -5,14 +5,8 @@
  */
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { findLoomEventForm } from "../protocol/events.generated.ts";
-import {
-  type EventOf,
-  type EventType,
-  isJsonObject,
-  type JsonObject,
-  type LoomEvent,
-  type StampedRecord,
-} from "../protocol/index.ts";
+import type { EventOf, EventType, JsonObject, LoomEvent, StampedRecord } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 
 /** How a dialect represents an event type. */
 export type LedgerEntry =

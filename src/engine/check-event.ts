@@ -9,11 +9,11 @@
  * Unpaired surrogates become U+FFFD, except in a piece of a longer text, which `TextJoiner` completes.
  */
 import { dropNulls } from "../dialects/loom/decode.ts";
-import { type AnyEvent, isJsonObject, LoomError } from "../protocol/index.ts";
+import { type AnyEvent, LoomError } from "../protocol/index.ts";
 import { ENVELOPE } from "../protocol/envelope.ts";
 import { dropEnvelopeNames } from "../protocol/strict.ts";
 import { findEventFault } from "../protocol/validate.ts";
-import { isPlainJson } from "../protocol/json.ts";
+import { isJsonObject, isPlainJson } from "../protocol/json.ts";
 import { repairEvent } from "../protocol/text-joiner.ts";
 import { CALL_STEPS } from "./open-work.ts";
 

@@ -15,7 +15,8 @@ import { setImmediate } from "node:timers";
 import { createEntry } from "../log/entry.ts";
 import type { Log, LogEntry, Settlement } from "../log/log.ts";
 import { quotaExceeded } from "../log/owner-quota.ts";
-import { type AnyEvent, type Envelope, isLoomError, LoomError } from "../protocol/index.ts";
+import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
+import type { Envelope } from "../protocol/events.generated.ts";
 import type { StampedEnvelope } from "../protocol/record.ts";
 import { showWarning } from "./error-reporter.ts";
 

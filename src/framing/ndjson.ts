@@ -11,6 +11,10 @@ import { LineSplitter } from "./line-splitter.ts";
 /**
  * Creates a decoder for NDJSON. Skips blank lines, and reports lines that cannot be read as outcomes. Throws a TypeError
  * if `maxLineBytes` is not a positive integer.
+ *
+ * ```ts
+ * for await (const frames of readFrames(response.body, createNdjsonDecoder())) console.log(frames);
+ * ```
  */
 export function createNdjsonDecoder(options: FramingOptions = {}): FrameDecoder {
   let batch: FrameOutcome[] = [];
@@ -47,6 +51,10 @@ export function createNdjsonDecoder(options: FramingOptions = {}): FrameDecoder 
 /**
  * Encodes one line. `json` must be on a single line, as JSON.stringify returns it without indentation. Throws a
  * TypeError if it contains a line break, which would split the frame.
+ *
+ * ```ts
+ * response.write(encodeNdjson(JSON.stringify(frame)));
+ * ```
  */
 export function encodeNdjson(json: string): string {
   if (json.includes("\n") || json.includes("\r")) {

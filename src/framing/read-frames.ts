@@ -10,6 +10,11 @@ import type { FrameDecoder, FrameOutcome } from "./frame.ts";
 /**
  * Reads a stream of bytes. Yields the frames that each chunk completed, and at the end those that are left; chunks that
  * complete no frame are skipped. Throws what the source throws.
+ *
+ * ```ts
+ * for await (const frames of readFrames(response.body, createSseDecoder()))
+ *   for (const frame of frames) if (frame.ok) console.log(frame.text);
+ * ```
  */
 export async function* readFrames(
   source: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,

@@ -24,6 +24,10 @@ type MutableFrame = { -readonly [K in keyof CompleteFrame]: CompleteFrame[K] };
 /**
  * Creates a decoder for server-sent events. A frame's `id` is the last ID in the stream, even if the event itself has
  * none; an empty ID counts as none.
+ *
+ * ```ts
+ * for await (const frames of readFrames(response.body, createSseDecoder())) console.log(frames);
+ * ```
  */
 export function createSseDecoder(options: FramingOptions = {}): FrameDecoder {
   const events = new EventReader(resolveMaxLineBytes(options));
@@ -174,6 +178,10 @@ export interface SseEvent {
 /**
  * Encodes one event. Line breaks in the data arrive as LF, because the format cannot distinguish them. Throws a TypeError
  * if `id` or `event` has a line break, or if `retry` is not a number of milliseconds.
+ *
+ * ```ts
+ * response.write(encodeSse({ data: JSON.stringify(frame), id: cursor }));
+ * ```
  */
 export function encodeSse({ data, id, event, retry }: SseEvent): string {
   let text = "";

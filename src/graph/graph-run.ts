@@ -11,7 +11,8 @@
  */
 import { performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
-import { type AnyEvent, type GraphState, type Json, LoomError } from "../protocol/index.ts";
+import { type AnyEvent, type Json, LoomError } from "../protocol/index.ts";
+import type { GraphState } from "../protocol/state-fold.ts";
 import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { StatePatch } from "../protocol/state-patch.ts";
 import { listTargets } from "./define-graph.ts";

@@ -4,10 +4,18 @@
  *
  * Invariant: folding its patches in task order, and then its corrections, gives its values.
  */
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { ChannelPatch, StatePatch } from "../protocol/state-patch.ts";
 import type { Channel, Channels } from "./graph.ts";
-import { copyJson, isDeeperThan, isPlainJson, MAX_JSON_DEPTH, repairJson, setOwn } from "../protocol/json.ts";
+import {
+  copyJson,
+  isDeeperThan,
+  isJsonObject,
+  isPlainJson,
+  MAX_JSON_DEPTH,
+  repairJson,
+  setOwn,
+} from "../protocol/json.ts";
 
 type Values = { [channel: string]: Json };
 type MutablePatch = { [channel: string]: ChannelPatch };

@@ -9,9 +9,9 @@
  * - The returned result equals the stored JSON and is not shared with other callers.
  */
 import type { NodeRun } from "../engine/index.ts";
-import { type AnyEvent, isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type AnyEvent, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { UpdatesEvent } from "../protocol/events.generated.ts";
-import { isPlainJson, repairJsonText } from "../protocol/json.ts";
+import { isJsonObject, isPlainJson, repairJsonText } from "../protocol/json.ts";
 import type { InterruptAnswer, OnceOptions, PartContext } from "./graph.ts";
 import { createInterruptEnd } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";

@@ -8,13 +8,13 @@
 import { createRecordReader } from "../dialects/loom/decode.ts";
 import {
   type AnyEvent,
-  isJsonObject,
   type Json,
   type JsonObject,
   LoomError,
   type StampedRecord,
   StateFold,
 } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import type { CheckpointEvent, UpdatesEvent } from "../protocol/events.generated.ts";
 import { assertIncarnation, createLoopYield } from "./follow-records.ts";
 import type { Landmark, PagingOptions, Log, SessionInfo } from "./log.ts";

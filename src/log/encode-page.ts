@@ -17,13 +17,13 @@
 import type { Dialect, MissingText } from "../dialects/dialect.ts";
 import type { EncoderOptions } from "../dialects/index.ts";
 import { createRecordReader } from "../dialects/loom/decode.ts";
-import { type AnyEvent, isLoomError, type StampedRecord, type StreamModes } from "../protocol/index.ts";
+import { type AnyEvent, isLoomError, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { isTerminal } from "../protocol/record.ts";
 import { RunStates, type SavedRunStates } from "../protocol/run-states.ts";
 import { isStateEvent } from "../protocol/state-fold.ts";
-import { findStreamMode, isSendable } from "../protocol/stream-modes.ts";
+import { findStreamMode, isSendable, type StreamModes } from "../protocol/stream-modes.ts";
 import { STORED_DIALECT } from "./entry.ts";
 import { readPage } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";

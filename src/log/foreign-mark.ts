@@ -2,7 +2,8 @@
  * Marks a run that another program executes and streams in: an `ext` field on the run's first record. Recovery does not
  * continue such a run when its sender is gone.
  */
-import type { Envelope, JsonObject } from "../protocol/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import type { Envelope } from "../protocol/events.generated.ts";
 
 const MARK = "ingest";
 

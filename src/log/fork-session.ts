@@ -8,9 +8,9 @@
  * - The source session is only read; it may be written or deleted in the meantime.
  */
 import { randomUUID } from "node:crypto";
-import { isJsonObject, type JsonObject, LoomError, type StampedRecord } from "../protocol/index.ts";
+import { type JsonObject, LoomError, type StampedRecord } from "../protocol/index.ts";
 import type { CheckpointEvent } from "../protocol/events.generated.ts";
-import { MAX_JSON_DEPTH } from "../protocol/json.ts";
+import { isJsonObject, MAX_JSON_DEPTH } from "../protocol/json.ts";
 import { type CheckpointRecord, findCheckpoint, readChannels } from "./checkpoints.ts";
 import { copyCarried, copyEntries, copyEntry } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";

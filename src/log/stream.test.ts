@@ -14,9 +14,9 @@ import {
 import { FORMS } from "../../test/vectors.ts";
 import { DIALECTS } from "../dialects/index.ts";
 import { createRecordReader } from "../dialects/loom/decode.ts";
-import { type AnyEvent, StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
+import { type AnyEvent, type StampedRecord, StateFold } from "../protocol/index.ts";
 import { isStateEvent } from "../protocol/state-fold.ts";
-import { findStreamMode } from "../protocol/stream-modes.ts";
+import { findStreamMode, type StreamModes } from "../protocol/stream-modes.ts";
 import { createCursorFormat, ENCODER_VERSION, encoderVersionOf, formatCursor } from "./cursor.ts";
 import { createEntry } from "./entry.ts";
 import { describeHolder } from "./holder.ts";

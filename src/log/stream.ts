@@ -13,9 +13,9 @@ import { isDialectName, type MissingText } from "../dialects/dialect.ts";
 import type { DialectName, EncoderOptions } from "../dialects/index.ts";
 import { loadDialect } from "../dialects/load-dialect.ts";
 import type { MessageChunkEvent } from "../protocol/events.generated.ts";
-import { LoomError, type StreamModes } from "../protocol/index.ts";
+import { LoomError } from "../protocol/index.ts";
 import { isAnswerChannel } from "../protocol/record.ts";
-import { readStreamModes } from "../protocol/stream-modes.ts";
+import { readStreamModes, type StreamModes } from "../protocol/stream-modes.ts";
 import {
   assertCursorOf,
   assertCursorVersion,

@@ -2,8 +2,8 @@
  * Collects the tool calls of one model answer. Provider IDs may be missing or repeated, so each call gets an ID that is
  * unique within the answer and the conversation before it, and an index.
  */
-import { isJsonObject, type JsonObject } from "../protocol/index.ts";
-import { isDeeperThan, mayHaveUnpairedSurrogate, repairJson } from "../protocol/json.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { isDeeperThan, isJsonObject, mayHaveUnpairedSurrogate, repairJson } from "../protocol/json.ts";
 import { ProviderMetadata } from "./provider-metadata.ts";
 import type { ModelRequest, ModelToolCall, ToolCallPart } from "./model.ts";
 

@@ -4,8 +4,6 @@
  */
 export { callModel } from "./call-model.ts";
 export type {
-  AssistantPart,
-  FinishReason,
   LanguageModel,
   ModelCallOptions,
   ModelChoice,
@@ -15,15 +13,7 @@ export type {
   ModelRequest,
   ModelResult,
   ModelSettings,
-  ModelTool,
-  ModelToolCall,
-  ModelUsage,
-  ProviderOptions,
-  ReasoningPart,
-  ModelTextPart,
-  ToolCallPart,
-  ToolResultPart,
 } from "./model.ts";
-export { listModels, type ListModelsOptions } from "./list-models.ts";
-export { OfflineModel, type OfflineModelOptions } from "./offline-model.ts";
-export { resolveModel, type ResolveOptions } from "./resolve-model.ts";
+export { listModels } from "./list-models.ts";
+export { OfflineModel } from "./offline-model.ts";
+export { resolveModel } from "./resolve-model.ts";

@@ -2,7 +2,8 @@
  * Lists the models that a provider reports. OpenAI, Anthropic, Ollama and most OpenAI-compatible servers have the
  * endpoint `GET /models`. Keys are never part of an error.
  */
-import { type ErrorCode, isJsonObject, LoomError } from "../protocol/index.ts";
+import { type ErrorCode, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { describeStatus } from "./model-fault.ts";
 import { formatModelName, type ResolveOptions, resolveProvider } from "./resolve-model.ts";
 import type { ModelName } from "./model.ts";

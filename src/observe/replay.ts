@@ -40,6 +40,10 @@ const MAX_RUNS = 1000;
  * Passes the records of a recorded session to observers as if it happened now. Runs that have not ended are closed as
  * unfinished. Errors of observers go to `onError`. Throws `unknown_session`, `unknown_run`, `cursor_invalid` or
  * `cursor_ahead`.
+ *
+ * ```ts
+ * await replayObservers(log, "chat-7", [await createTraceObserver()]);
+ * ```
  */
 export async function replayObservers(
   log: Log,

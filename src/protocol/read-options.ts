@@ -66,6 +66,8 @@ export interface ReadOptionsContext {
   readonly code?: ErrorCode;
   /** What the names stand for, in messages. Default: `option`. */
   readonly noun?: string;
+  /** What the options belong to, such as `Tool "search"`. Messages begin with it. Default: they begin with the option. */
+  readonly subject?: string;
 }
 
 /**
@@ -114,21 +116,21 @@ function readValue(option: string, rule: OptionRule, value: unknown, context: Re
 const MAX_LISTED = 12;
 
 function describeUnknown(name: string, table: AnyOptionTable, context: ReadOptionsContext): LoomError {
-  const { path = "", otherNames = {}, explain, noun = "option" } = context;
+  const { path = "", otherNames = {}, explain, noun = "option", subject } = context;
   const prefix = path === "" ? "" : `${path}.`;
   const option = prefix + name.slice(0, 60);
   const explained = explain?.(name);
   if (explained !== undefined) return refuse(context, option, explained);
   const names = Object.keys(table);
   const nearest = Object.hasOwn(otherNames, name) ? otherNames[name] : findNearest(name, names);
-  const message = `Unknown ${noun} \`${option}\``;
+  const message = `${subject === undefined ? "Unknown" : "unknown"} ${noun} \`${option}\``;
   if (nearest !== undefined) return refuse(context, option, message, prefix + nearest, `\`${prefix}${nearest}\``);
   const isLong = names.length > MAX_LISTED;
   return refuse(context, option, isLong ? message : `${message}; the ${noun}s are ${names.join(", ")}`);
 }
 
 function refuse(
-  { code = "invalid_arguments" }: ReadOptionsContext,
+  { code = "invalid_arguments", subject }: ReadOptionsContext,
   option: string,
   message: string,
   suggestion?: string,
@@ -139,7 +141,8 @@ function refuse(
     ...(suggestion === undefined ? {} : { suggestion }),
   };
   const hint = suggestion === undefined ? "" : `; did you mean ${quoted}?`;
-  return new LoomError(code, message + hint, details);
+  const start = subject === undefined ? "" : `${subject}: `;
+  return new LoomError(code, start + message + hint, details);
 }
 
 function describe(value: unknown): string {

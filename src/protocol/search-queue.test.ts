@@ -27,9 +27,8 @@ describe("a search queue", () => {
     const queue = new SearchQueue({ maxRunning: 1, maxWaiting: 2, timeoutMs: 0 });
     const running = startSearch(queue);
     const waiting = startSearch(queue);
-    await new Promise((resolve) => void setTimeout(resolve, 5));
-    running.end();
     await expect(waiting.result).rejects.toMatchObject({ code: "search_timeout", details: { limit: 0 } });
+    running.end();
     expect(waiting.search).not.toHaveBeenCalled();
     const failing = queue.run(() => Promise.reject(new Error("failed")), undefined);
     await expect(failing).rejects.toThrow("failed");

@@ -1,4 +1,5 @@
 /** Limits the searches of a process: few run at the same time, the others wait in order of arrival. */
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { LoomError } from "./loom-error.ts";
 import { untilAborted } from "./until-aborted.ts";
 
@@ -14,65 +15,33 @@ interface SearchQueueOptions {
 }
 
 export class SearchQueue {
-  readonly #options: SearchQueueOptions;
-  readonly #waiting = new Set<() => void>();
-  #running = 0;
+  readonly #limit: ConcurrencyLimit;
 
-  constructor(options: SearchQueueOptions) {
-    this.#options = options;
+  constructor({ maxRunning = MAX_RUNNING, maxWaiting, timeoutMs }: SearchQueueOptions) {
+    const time = { maxMs: timeoutMs, tooLong: waitedTooLong };
+    this.#limit = new ConcurrencyLimit(maxRunning, { maxWaiting, tooMany: tooManySearches, time });
   }
 
   /**
    * Throws `too_many_searches`, `search_timeout` if it waited too long, and the reason of the signal as soon as it
    * aborts. The next search runs when this one has ended, also after it was aborted.
    */
-  async run<T>(search: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    signal?.throwIfAborted();
-    const { maxRunning = MAX_RUNNING } = this.#options;
-    if (this.#running >= maxRunning) await this.#wait(signal);
-    else this.#running++;
-    const result = search().finally(() => this.#release());
-    return orAborted(result, signal);
+  run<T>(search: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const result = this.#limit.run(search, signal);
+    return signal === undefined ? result : untilAborted(result, signal);
   }
+}
 
-  async #wait(signal: AbortSignal | undefined): Promise<void> {
-    const { maxWaiting, timeoutMs } = this.#options;
-    if (this.#waiting.size >= maxWaiting)
-      throw new LoomError("too_many_searches", "Too many searches are waiting; try again later", { limit: maxWaiting });
-    const began = performance.now();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.add(resolve);
-    try {
-      await orAborted(promise, signal);
-    } catch (error) {
-      // The slot may have been granted in the same moment: pass it on.
-      if (!this.#waiting.delete(resolve)) this.#release();
-      throw error;
-    }
-    if (performance.now() - began <= timeoutMs) return;
-    this.#release();
-    const text = "The search waited too long for others; try again later";
-    throw new LoomError("search_timeout", text, { limit: timeoutMs });
-  }
+function tooManySearches(limit: number): LoomError {
+  return new LoomError("too_many_searches", "Too many searches are waiting; try again later", { limit });
+}
 
-  /** Hands the slot to the next waiting search. */
-  #release(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#running--;
-      return;
-    }
-    this.#waiting.delete(next);
-    next();
-  }
+function waitedTooLong(limit: number): LoomError {
+  return new LoomError("search_timeout", "The search waited too long for others; try again later", { limit });
 }
 
 /** The error of a search that ran too long. */
 export function searchTimedOut(timeoutMs: number): LoomError {
   const text = "The search took too long; use rarer or longer words, or try again later";
   return new LoomError("search_timeout", text, { limit: timeoutMs });
-}
-
-async function orAborted<T>(result: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  return signal === undefined ? result : untilAborted(result, signal);
 }

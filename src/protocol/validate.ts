@@ -22,6 +22,10 @@ export function findEventFault(value: unknown, hints?: Hint[]): Fault | undefine
 /**
  * Validates an event. Returns the event, or what is wrong with it and where; does not throw. Allows unknown fields and
  * types.
+ *
+ * ```ts
+ * const { ok } = validateEvent({ type: "tool_end", name: "ls", result: "done" }); // false: is_error is missing
+ * ```
  */
 export function validateEvent(value: unknown): Validated {
   const fault = findEventFault(value);

@@ -91,7 +91,7 @@ export function createEventsHandler(
     const node = readNodeBindings(env);
     const url = new URL(request.url);
     const isSecure = url.protocol === "https:";
-    const answerHeaders = createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false, isSecure });
+    const answerHeaders = createResponseHeaders({ requestId, isSecure });
     try {
       setOnNode(node, answerHeaders);
       const { method, headers } = request;

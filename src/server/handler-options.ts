@@ -3,9 +3,11 @@
  *
  * Invariant: an invalid option is rejected by name before anything is created.
  */
-import { isCallback } from "../observe/callbacks/callback.ts";
+import { type AnyCallback, isCallback } from "../observe/callbacks/callback.ts";
 import type { Log } from "../log/index.ts";
-import type { AnyCallback, Observer, PrometheusRegister, ServerMeter, StreamMeter } from "../observe/index.ts";
+import type { Observer, StreamMeter } from "../observe/index.ts";
+import type { PrometheusRegister } from "../observe/metrics/prometheus-metrics.ts";
+import type { ServerMeter } from "../observe/metrics/server-meter.ts";
 import { LoomError } from "../protocol/index.ts";
 import {
   acceptInteger,

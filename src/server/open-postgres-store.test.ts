@@ -5,7 +5,8 @@ import { startTcpProxy, type TcpProxy } from "../../test/tcp-proxy.ts";
 import { agent } from "../agents/index.ts";
 import { openSession } from "../engine/index.ts";
 import { ScriptedModel } from "../models/scripted-model.ts";
-import { openPostgresStore, type PostgresStoreOptions, startLoomServer } from "./index.ts";
+import { openPostgresStore, startLoomServer } from "./index.ts";
+import type { PostgresStoreOptions } from "./open-postgres-store.ts";
 
 describe.skipIf(NO_POSTGRES !== undefined)("a store in PostgreSQL", () => {
   let database: PostgresServer;

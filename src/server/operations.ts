@@ -15,7 +15,7 @@ import { AUTH_OPERATIONS } from "./endpoints/auth.ts";
 import { getBlob, listBlobs, putBlob } from "./endpoints/blobs.ts";
 import { CHECKPOINT_OPERATIONS } from "./endpoints/checkpoints.ts";
 import { COMMAND_OPERATIONS } from "./endpoints/commands.ts";
-import { EVENT_OPERATIONS } from "./endpoints/events.ts";
+import { readEvents } from "./endpoints/events.ts";
 import { checkHealth, checkReadiness, getVersion } from "./endpoints/health.ts";
 import { getImage } from "./endpoints/images.ts";
 import { ingestRun } from "./endpoints/ingest.ts";
@@ -51,7 +51,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ...SESSION_OPERATIONS,
   ...RUN_OPERATIONS,
   listActiveRuns,
-  ...EVENT_OPERATIONS,
+  readEvents,
   ...COMMAND_OPERATIONS,
   ...CHECKPOINT_OPERATIONS,
   ...MODEL_CALL_OPERATIONS,

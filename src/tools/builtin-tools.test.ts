@@ -330,7 +330,8 @@ describe("createToolbox", () => {
   it("rejects duplicate names, invalid names and too many tools", () => {
     expect(() => createToolbox([calculator!, time!, calculator!])).toThrow("Two tools have the name calculator");
     expect(() => createToolbox([{ ...calculator!, name: "a b" }])).toThrow("the name must have 1 to 64 letters");
-    expect(() => createToolbox([calculator!, time!], { maxTools: 1 })).toThrow("An agent can have at most 1 tools");
+    const many = Array.from({ length: 1001 }, (_, index) => ({ ...calculator!, name: `tool-${index}` }));
+    expect(() => createToolbox(many)).toThrow("An agent can have at most 1000 tools");
   });
 
   it("knows which tools are idempotent", () => {

@@ -3,17 +3,38 @@
  * so that a mistake shows at startup and not during a run.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import { findNearest } from "../protocol/find-nearest.ts";
-import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import { describeValue } from "../protocol/fault.ts";
+import {
+  acceptInteger,
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  FUNCTION_OPTION,
+  isBoolean,
+  type OptionTable,
+  orElse,
+  readOptions,
+  type ReadOptionsContext,
+} from "../protocol/read-options.ts";
 import type { LocalizedText } from "../protocol/schema.ts";
-import { describeIssues } from "./describe-issues.ts";
+import {
+  describeIssues,
+  isStandardSchema,
+  type OutputOf,
+  readJsonSchema,
+  type StandardSchema,
+} from "./standard-schema.ts";
 import { describeFailure } from "./describe-failure.ts";
-import { isStandardSchema, readJsonSchema } from "./read-json-schema.ts";
-import type { OutputOf, StandardSchema } from "./standard-schema.ts";
 import { asToolResult, showValue } from "./tool-result.ts";
-import { DEFAULT_LIMITS } from "./tool-limits.ts";
-import type { ApprovalPolicy, Tool, ToolContext, ToolOptions, ToolCallResult } from "./tool.ts";
+import {
+  type ApprovalPolicy,
+  DEFAULT_LIMITS,
+  type Tool,
+  type ToolCallResult,
+  type ToolContext,
+  type ToolOptions,
+} from "./tool.ts";
 import { MAX_TIMER_MS } from "../protocol/limit-timer.ts";
 import { TOOL_NAME } from "../protocol/tool-rules.ts";
 
@@ -60,27 +81,35 @@ export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptio
   readonly execute?: (input: OutputOf<Schema>, context: ToolContext) => unknown;
 }
 
-/** The fields of a definition. A missing name does not compile. */
-const FIELDS: { readonly [name in keyof Required<ToolDefinition<StandardSchema>>]: true } = {
-  name: true,
-  title: true,
-  summarize: true,
-  description: true,
-  input: true,
-  inputSchema: true,
-  approval: true,
-  needsApproval: true,
-  preview: true,
-  execute: true,
-  timeoutMs: true,
-  concurrency: true,
-  idempotent: true,
-  approvalMs: true,
-  maxResultCharacters: true,
-  maxPrintedCharacters: true,
-  maxEvents: true,
-  maxShownBytes: true,
+const LIMIT = acceptInteger(1, MAX_TIMER_MS);
+
+const LIMITS: OptionTable<Omit<ToolOptions, "idempotent">> = {
+  timeoutMs: LIMIT,
+  approvalMs: LIMIT,
+  concurrency: LIMIT,
+  maxResultCharacters: LIMIT,
+  maxPrintedCharacters: LIMIT,
+  maxEvents: LIMIT,
+  maxShownBytes: LIMIT,
 };
+
+/** A misspelled `needsApproval` would run the tool without asking. */
+const FIELDS: OptionTable<ToolDefinition<StandardSchema>> = {
+  // These are checked later, with explanations.
+  name: ANY_OPTION,
+  title: ANY_OPTION,
+  description: ANY_OPTION,
+  input: ANY_OPTION,
+  inputSchema: ANY_OPTION,
+  summarize: FUNCTION_OPTION,
+  approval: orElse(FUNCTION_OPTION, '"never", "always"', (value) => value === "never" || value === "always"),
+  needsApproval: orElse(FUNCTION_OPTION, "true, false", isBoolean),
+  preview: FUNCTION_OPTION,
+  execute: FUNCTION_OPTION,
+  idempotent: BOOLEAN_OPTION,
+  ...LIMITS,
+};
+
 /** Options about the execution of calls. They have no effect on calls that the client carries out. */
 const EXECUTION_OPTIONS = [
   "concurrency",
@@ -91,12 +120,7 @@ const EXECUTION_OPTIONS = [
   "maxShownBytes",
 ] as const;
 /** Names that other frameworks have for a field. */
-const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ["parameters", "input"],
-  ["schema", "input"],
-  ["func", "execute"],
-  ["handler", "execute"],
-]);
+const OTHER_NAMES = { parameters: "input", schema: "input", func: "execute", handler: "execute" };
 
 /**
  * Defines a tool that an agent can call.
@@ -127,17 +151,8 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
     inputSchema: given,
     ...options
   } = definition;
-  const refuse = (what: string): never => {
-    throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
-  };
-  const [unknown] = Object.entries(definition).flatMap(([field, value]) =>
-    value === undefined || Object.hasOwn(FIELDS, field) ? [] : [field],
-  );
-  if (unknown !== undefined) {
-    // A misspelled `needsApproval` would run the tool without asking.
-    const nearest = OTHER_NAMES.get(unknown) ?? findNearest(unknown, Object.keys(FIELDS));
-    return refuse(`unknown field \`${unknown}\`${nearest === undefined ? "" : `; did you mean \`${nearest}\`?`}`);
-  }
+  const refuse = refuseTool(name);
+  readOptions(FIELDS, definition, { ...contextOf(name), otherNames: OTHER_NAMES });
   if (!isStandardSchema(input)) {
     const hint = isStandardSchema(given) ? "; `inputSchema` is for JSON Schema" : "";
     return refuse(`\`input\` must be a Standard Schema, such as a Zod object${hint}`);
@@ -146,15 +161,9 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
   if (execute === undefined) {
     const useless = EXECUTION_OPTIONS.find((option) => options[option] !== undefined);
     if (useless !== undefined) refuse(`\`${useless}\` has no effect without \`execute\``);
-  } else if (typeof execute !== "function") refuse("`execute` must be a function");
+  }
   if (approval !== undefined && needsApproval !== undefined)
     refuse("`approval` and `needsApproval` exclude each other");
-  if (typeof (approval ?? needsApproval) !== "function") {
-    if (!["never", "always", undefined].includes(approval as string | undefined))
-      refuse('`approval` must be "never", "always" or a function');
-    if (!["boolean", "undefined"].includes(typeof needsApproval))
-      refuse("`needsApproval` must be true, false or a function");
-  }
   const policy = approval ?? needsApproval ?? "never";
 
   const tool: Tool = {
@@ -192,20 +201,25 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
 /** Throws `tool_invalid` unless all model providers accept the tool and its limits are in range. */
 export function assertTool(tool: Tool): void {
   const { name, title, description, inputSchema } = tool;
-  const refuse = (what: string): never => {
-    throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
-  };
+  const refuse = refuseTool(name);
   if (typeof name !== "string" || !TOOL_NAME.test(name))
     refuse("the name must have 1 to 64 letters, digits, `_` and `-`");
   if (!isTitle(title)) refuse("`title` must be a string, or an object with the strings `en` and `zh`");
   if (typeof description !== "string") refuse("`description` must be a string");
   if (!isJsonObject(inputSchema) || inputSchema["type"] !== "object")
     refuse('`inputSchema` must have the type "object"');
-  for (const limit of LIMITS) {
-    const value = tool[limit];
-    if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= MAX_TIMER_MS)) continue;
-    refuse(`\`${limit}\` must be an integer from 1 to ${MAX_TIMER_MS}`);
-  }
+  readOptions(LIMITS, tool, { ...contextOf(name), isPart: true });
+}
+
+/** How mistakes of a definition are reported. */
+function contextOf(name: unknown): ReadOptionsContext {
+  return { code: "tool_invalid", noun: "field", subject: `Tool ${describeValue(name)}` };
+}
+
+function refuseTool(name: unknown): (what: string) => never {
+  return (what) => {
+    throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
+  };
 }
 
 /** A call is described before its arguments are checked. Without a result at once, it has the title of the tool. */
@@ -224,16 +238,6 @@ function isTitle(title: unknown): boolean {
   if (title === undefined || typeof title === "string") return true;
   return isJsonObject(title) && typeof title["en"] === "string" && typeof title["zh"] === "string";
 }
-
-const LIMITS = [
-  "timeoutMs",
-  "approvalMs",
-  "concurrency",
-  "maxResultCharacters",
-  "maxPrintedCharacters",
-  "maxEvents",
-  "maxShownBytes",
-] as const;
 
 function requireJsonSchema(name: string, input: StandardSchema): JsonObject {
   const read = readJsonSchema(input);
@@ -292,4 +296,20 @@ function isProgress(step: unknown): step is { readonly progress: number; readonl
   if (!isJsonObject(step) || typeof step["progress"] !== "number") return false;
   const { progress: _, message = "", ...others } = step;
   return typeof message === "string" && Object.keys(others).length === 0;
+}
+
+/**
+ * Normalizes the arguments of a tool after validation. The approval policy, the user and the tool then see the same
+ * arguments, so a different spelling cannot bypass a check.
+ */
+export function refineInput<Input extends object>(tool: Tool, refine: (input: Input) => Input | Promise<Input>): Tool {
+  return {
+    ...tool,
+    async validate(input) {
+      const checked = await tool.validate(input);
+      if (!checked.ok) return checked;
+      const value = await refine(checked.value as Input);
+      return { ok: true, value, arguments: value as JsonObject };
+    },
+  };
 }

@@ -2,12 +2,10 @@
  * Creates a Standard Schema from JSON Schema, for tools without a schema library. Supports the keywords below and
  * rejects others, because an unsupported keyword would not be checked.
  */
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
-import { describeValue } from "../protocol/fault.ts";
-import type { StandardIssue, StandardSchema } from "./standard-schema.ts";
-
-type IssuePath = readonly (string | number)[];
-type ReportIssue = (path: IssuePath, message: string) => void;
+import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
+import { findSchemaIssues } from "./from-json-schema.ts";
+import type { StandardSchema } from "./standard-schema.ts";
 
 const KEYWORDS: ReadonlySet<string> = new Set([
   "type",
@@ -40,10 +38,10 @@ export function describeInput<Input>(schema: JsonObject): StandardSchema<Input> 
     "~standard": {
       version: 1,
       vendor: "loom-agent",
-      validate: (value) => {
-        const issues: StandardIssue[] = [];
-        const made = check(schema, value, [], (path, message) => issues.push({ path, message }));
-        return issues.length > 0 ? { issues } : { value: made as Input };
+      validate: (given) => {
+        const value = dropAbsent(schema, given as Json);
+        const issues = findSchemaIssues(schema, value);
+        return issues.length > 0 ? { issues } : { value: value as Input };
       },
       jsonSchema: { input: () => schema },
     },
@@ -61,92 +59,24 @@ function assertKnown(schema: Json | undefined, path: string): void {
   if (isJsonObject(schema["additionalProperties"])) assertKnown(schema["additionalProperties"], `${path}/*`);
 }
 
-function check(schema: JsonObject, value: unknown, path: IssuePath, report: ReportIssue): unknown {
-  const types = [schema["type"] ?? []].flat() as readonly string[];
-  if (types.length > 0 && !types.some((type) => isOfType(type, value))) {
-    const expected = types.map((type) => NAMES[type] ?? type).join(" or ");
-    report(
-      path,
-      value === undefined ? `is missing; it must be ${expected}` : `must be ${expected}, not ${describeValue(value)}`,
-    );
-    return value;
+/** Returns the value without optional fields that are null, unless their schema accepts null. */
+function dropAbsent(schema: JsonObject, value: Json): Json {
+  const { items, properties, required = [], additionalProperties } = schema;
+  if (Array.isArray(value)) {
+    const list = value as readonly Json[];
+    return isJsonObject(items) ? list.map((item) => dropAbsent(items, item)) : list;
   }
-  const options = schema["enum"] as readonly Json[] | undefined;
-  if (options !== undefined && !options.includes(value as Json)) {
-    report(
-      path,
-      `must be one of ${options.map((option) => JSON.stringify(option)).join(", ")}, not ${describeValue(value)}`,
-    );
-    return value;
-  }
-  checkSize(schema, value, path, report);
-  if (Array.isArray(value)) return checkItems(schema, value, path, report);
-  return isJsonObject(value) ? checkFields(schema, value, path, report) : value;
+  if (!isJsonObject(value)) return value;
+  const declared: JsonObject = isJsonObject(properties) ? properties : {};
+  const others = isJsonObject(additionalProperties) ? additionalProperties : {};
+  const kept = Object.entries(value).flatMap(([name, inner]) => {
+    const field = Object.hasOwn(declared, name) ? (declared[name] as JsonObject) : undefined;
+    const isOptional = field !== undefined && !(required as readonly string[]).includes(name);
+    return isOptional && inner === null && !acceptsNull(field) ? [] : [[name, dropAbsent(field ?? others, inner)]];
+  });
+  return Object.fromEntries(kept) as JsonObject;
 }
 
-function checkItems(schema: JsonObject, value: readonly unknown[], path: IssuePath, report: ReportIssue): unknown {
-  const items = schema["items"] as JsonObject | undefined;
-  return items === undefined ? value : value.map((item, index) => check(items, item, [...path, index], report));
-}
-
-function checkFields(schema: JsonObject, value: JsonObject, path: IssuePath, report: ReportIssue): unknown {
-  const { properties = {}, required = [], additionalProperties: others } = schema;
-  const declared = properties as { readonly [name: string]: JsonObject };
-  const needed = required as readonly string[];
-  const made: [string, unknown][] = [];
-  for (const [name, inner] of Object.entries(value)) {
-    const field = Object.hasOwn(declared, name) ? declared[name] : isJsonObject(others) ? others : undefined;
-    const isAbsent = inner === null && !needed.includes(name) && Object.hasOwn(declared, name) && !acceptsNull(field);
-    if (isAbsent) continue;
-    if (field === undefined && others === false) report([...path, name], "is not a known field");
-    made.push([name, field === undefined ? inner : check(field, inner, [...path, name], report)]);
-  }
-  for (const name of needed)
-    if (!Object.hasOwn(value, name)) check(declared[name] ?? { type: "any" }, undefined, [...path, name], report);
-  return Object.fromEntries(made);
-}
-
-function checkSize(schema: JsonObject, value: unknown, path: IssuePath, report: ReportIssue): void {
-  const [size, unit, low, high] =
-    typeof value === "string"
-      ? [value.length, " characters", schema["minLength"], schema["maxLength"]]
-      : Array.isArray(value)
-        ? [value.length, " items", schema["minItems"], schema["maxItems"]]
-        : [value, "", schema["minimum"], schema["maximum"]];
-  if (typeof size !== "number") return;
-  const verb = unit === "" ? "must be" : "must have";
-  if (typeof low === "number" && size < low) report(path, `${verb} at least ${low}${unit}, not ${size}`);
-  if (typeof high === "number" && size > high) report(path, `${verb} at most ${high}${unit}, not ${size}`);
-}
-
-const NAMES: { readonly [type: string]: string } = {
-  string: "a string",
-  number: "a number",
-  integer: "an integer",
-  boolean: "true or false",
-  array: "an array",
-  object: "an object",
-  any: "given",
-};
-
-function isOfType(type: string, value: unknown): boolean {
-  switch (type) {
-    case "number":
-      return Number.isFinite(value);
-    case "integer":
-      return Number.isInteger(value);
-    case "array":
-      return Array.isArray(value);
-    case "null":
-      return value === null;
-    case "object":
-      return isJsonObject(value);
-    default:
-      return typeof value === type;
-  }
-}
-
-function acceptsNull(schema: JsonObject | undefined): boolean {
-  const type = schema?.["type"];
+function acceptsNull({ type }: JsonObject): boolean {
   return type === undefined || [type].flat().includes("null");
 }

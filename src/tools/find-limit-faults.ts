@@ -1,5 +1,6 @@
 /** Checks the limits of JSON Schema for numbers, and for the size of texts, lists and objects. */
-import { isJsonObject, type Json, type JsonObject } from "../protocol/index.ts";
+import type { Json, JsonObject } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 
 /** Relative error that division may have. */
 const PRECISION = 1e-9;

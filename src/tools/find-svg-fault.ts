@@ -6,7 +6,7 @@
  * The check reads the text once.
  */
 
-export const MAX_SVG_CHARACTERS = 200_000;
+const MAX_CHARACTERS = 200_000;
 const MAX_DEPTH = 32;
 /** Each clip renders its clip path again. */
 const MAX_CLIPS = 100;
@@ -57,8 +57,8 @@ const UNKNOWN_ENTITY = /&(?!(?:amp|lt|gt|quot|apos);)|\]\]>/;
 const INVALID_CHARACTER = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/u;
 
 /** Returns what is wrong with the SVG, in words that a model can act on, or undefined if it is valid. */
-export function findSvgFault(svg: string, maxCharacters: number = MAX_SVG_CHARACTERS): string | undefined {
-  if (svg.length > maxCharacters) return `it has ${svg.length} characters; at most ${maxCharacters} are allowed`;
+export function findSvgFault(svg: string): string | undefined {
+  if (svg.length > MAX_CHARACTERS) return `it has ${svg.length} characters; at most ${MAX_CHARACTERS} are allowed`;
   if (INVALID_CHARACTER.test(svg)) return "it has characters that are not allowed in XML";
   const open: string[] = [];
   let clips = 0;

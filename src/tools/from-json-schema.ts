@@ -1,13 +1,13 @@
 /**
- * Creates a Standard Schema from JSON Schema that a client sent. The schema is untrusted: its keywords are checked first,
- * and the work of a validation is limited.
+ * Checks values against JSON Schema, and creates a Standard Schema from JSON Schema that a client sent. Such a schema is
+ * untrusted: its keywords are checked first, and the work of a validation is limited.
  *
  * `pattern` and `format` only guide the model: a regular expression of a client could block the process. As in JSON
  * Schema itself, unknown keywords have no effect. Keywords that would have one, but are not implemented, are refused.
  */
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
-import { isSameJson } from "../protocol/json.ts";
+import { isJsonObject, isSameJson, toJsonObject } from "../protocol/json.ts";
 import { findLimitFaults } from "./find-limit-faults.ts";
 import type { StandardIssue, StandardSchema } from "./standard-schema.ts";
 
@@ -71,11 +71,19 @@ export function fromJsonSchema(schema: JsonObject): StandardSchema {
       version: 1,
       vendor: "loom-agent",
       validate: (value) => {
-        const issues = new SchemaCheck(schema).find(schema, value as Json, []);
+        const issues = findSchemaIssues(schema, value as Json, MAX_WORK);
         return issues.length > 0 ? { issues } : { value };
       },
     },
   };
+}
+
+/**
+ * Returns what is wrong with the value. The schema must be valid. Throws if the check takes more work than `maxWork`;
+ * without `$ref` and alternatives, the work grows with the value only.
+ */
+export function findSchemaIssues(schema: JsonObject, value: Json, maxWork = Infinity): readonly StandardIssue[] {
+  return new SchemaCheck(schema, maxWork).find(schema, value, []);
 }
 
 /** Collects the parts that are schemas, and the references with their positions. */
@@ -129,18 +137,20 @@ function resolve(root: JsonObject, ref: string): unknown {
 /** One validation. Throws if it takes too much work. */
 class SchemaCheck {
   readonly #root: JsonObject;
+  readonly #maxWork: number;
   #work = 0;
   #depth = 0;
 
-  constructor(root: JsonObject) {
+  constructor(root: JsonObject, maxWork: number) {
     this.#root = root;
+    this.#maxWork = maxWork;
   }
 
   find(schema: SchemaNode | undefined, value: Json, path: ValuePath): readonly StandardIssue[] {
     if (schema === undefined || schema === true) return [];
     if (schema === false) return [{ path, message: "is not allowed" }];
     this.#work += WORK_PER_VALUE + sizeOf(value) + sizeOf(schema["enum"]) + sizeOf(schema["required"]);
-    if (this.#work > MAX_WORK || this.#depth >= MAX_DEPTH) throw new Error("The schema takes too much work");
+    if (this.#work > this.#maxWork || this.#depth >= MAX_DEPTH) throw new Error("The schema takes too much work");
     this.#depth++;
     const issues = this.#findAll(schema, value, path);
     this.#depth--;
@@ -150,11 +160,13 @@ class SchemaCheck {
   #findAll(schema: JsonObject, value: Json, path: ValuePath): readonly StandardIssue[] {
     const { type, enum: options, $ref: ref } = schema;
     const report = (message: string): readonly StandardIssue[] => [{ path, message }];
-    const types = type === undefined ? [] : ([type].flat() as readonly string[]);
+    const types = listTypes(type);
     if (types.length > 0 && !types.some((name) => TYPES[name]?.[1](value)))
-      return report(`must be ${types.map((name) => TYPES[name]?.[0]).join(" or ")}, not ${describeValue(value)}`);
-    if (Array.isArray(options) && !options.some((option) => isSameJson(option as Json, value)))
-      return report(`must be one of ${options.map((option) => JSON.stringify(option)).join(", ")}`);
+      return report(`must be ${describeTypes(types)}, not ${describeValue(value)}`);
+    if (Array.isArray(options) && !options.some((option) => isSameJson(option as Json, value))) {
+      const expected = options.map((option) => JSON.stringify(option)).join(", ");
+      return report(`must be one of ${expected}, not ${describeValue(value)}`);
+    }
     if ("const" in schema && !isSameJson(schema["const"], value))
       return report(`must be ${JSON.stringify(schema["const"])}`);
     return [
@@ -177,7 +189,11 @@ class SchemaCheck {
     const { properties = {}, required = [], additionalProperties: others, propertyNames } = schema;
     const declared = properties as { readonly [name: string]: SchemaNode };
     const missing = (required as readonly string[]).filter((name) => !Object.hasOwn(value, name));
-    const issues: StandardIssue[] = missing.map((name) => ({ path: [...path, name], message: "is missing" }));
+    const issues: StandardIssue[] = missing.map((name) => {
+      const types = Object.hasOwn(declared, name) ? listTypes(toJsonObject(declared[name])["type"]) : [];
+      const expected = types.length === 0 ? "" : `; it must be ${describeTypes(types)}`;
+      return { path: [...path, name], message: `is missing${expected}` };
+    });
     for (const [name, inner] of Object.entries(value)) {
       const at = [...path, name];
       issues.push(...this.find(propertyNames as SchemaNode | undefined, name, at));
@@ -200,6 +216,14 @@ class SchemaCheck {
       issues.push({ path, message: "must not match the schema `not`" });
     return issues;
   }
+}
+
+function listTypes(type: Json | undefined): readonly string[] {
+  return type === undefined ? [] : ([type].flat() as readonly string[]);
+}
+
+function describeTypes(types: readonly string[]): string {
+  return types.map((name) => TYPES[name]?.[0] ?? name).join(" or ");
 }
 
 /** The issues of the alternative that the value comes closest to. */

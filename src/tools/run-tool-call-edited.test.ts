@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { callOf, createToolRecorder, run, toolOf } from "../../test/tool-recorder.ts";
 import type { Json, JsonObject } from "../protocol/index.ts";
-import { refineInput } from "./refine-input.ts";
+import { refineInput } from "./define-tool.ts";
 import type { Tool } from "./tool.ts";
 
 const approved = (given: JsonObject) =>

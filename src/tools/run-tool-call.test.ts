@@ -2,6 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { callOf, createToolRecorder, type ToolRecorder, run, toolOf } from "../../test/tool-recorder.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
+import { ConcurrencyLimit } from "../protocol/concurrency-limit.ts";
 import { runToolCall } from "./run-tool-call.ts";
 import { createToolbox } from "./toolbox.ts";
 import type { ToolApprovalAnswer } from "./tool-host.ts";
@@ -183,7 +184,9 @@ describe("a call that does not run", () => {
   });
 
   it("fails if too many calls wait", async () => {
-    const toolbox = createToolbox([toolOf(() => new Promise(() => undefined), { concurrency: 1 })], { maxWaiting: 1 });
+    const gate = new ConcurrencyLimit(1, { maxWaiting: 1 });
+    const tools = createToolbox([toolOf(() => new Promise(() => undefined))]);
+    const toolbox = { ...tools, enter: (_name: string, signal: AbortSignal) => gate.enter(signal) };
     const host = createToolRecorder();
     const calls = [1, 2].map((n) => runToolCall(callOf({ n }), toolbox, host));
     await turn();

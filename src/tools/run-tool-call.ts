@@ -13,20 +13,28 @@
  */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { isLoomError, type JsonObject, LoomError, type LoomEvent, type ToolRule } from "../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type LoomEvent } from "../protocol/index.ts";
+import type { ToolRule } from "../protocol/tool-rules.ts";
 import type { ErrorEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import { truncateResult } from "./truncate-result.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { writeSummary } from "./summarize-tool.ts";
 import { reserveBytes } from "./write-budget.ts";
 import { readArguments } from "./read-arguments.ts";
-import { DEFAULT_LIMITS } from "./tool-limits.ts";
+import {
+  DEFAULT_LIMITS,
+  type Tool,
+  type ToolCallRequest,
+  type ToolCallResult,
+  type ToolContext,
+  type ToolOutcome,
+} from "./tool.ts";
 import type { ToolApprovalAnswer, ToolHost } from "./tool-host.ts";
 import { ToolOutput } from "./tool-output.ts";
 import { asToolResult } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
-import type { Tool, ToolCallRequest, ToolContext, ToolOutcome, ToolCallResult } from "./tool.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
+import { withTimeout } from "../protocol/with-timeout.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { cutText, shorten } from "../protocol/cut-text.ts";
 import { describeEdit } from "../protocol/describe-edit.ts";
@@ -180,7 +188,7 @@ function isSame(one: JsonObject, other: JsonObject): boolean {
 
 async function validate(tool: Tool, input: JsonObject, host: ToolHost): Promise<ToolCallCheck> {
   try {
-    const checked = await withTimeout(tool, host.signal, () => tool.validate(input));
+    const checked = await runUntilTimeout(tool, host.signal, () => tool.validate(input));
     return checked.ok ? checked : { ok: false, ending: refuse("invalid_arguments", checked.message) };
   } catch (error) {
     host.signal.throwIfAborted();
@@ -191,7 +199,7 @@ async function validate(tool: Tool, input: JsonObject, host: ToolHost): Promise<
 /** Requires approval unless the policy returns false. */
 async function needsApproval(tool: Tool, input: unknown, signal: AbortSignal): Promise<boolean> {
   try {
-    const answer: unknown = await withTimeout(tool, signal, () => tool.needsApproval(input));
+    const answer: unknown = await runUntilTimeout(tool, signal, () => tool.needsApproval(input));
     return answer !== false;
   } catch {
     signal.throwIfAborted();
@@ -203,7 +211,7 @@ async function needsApproval(tool: Tool, input: unknown, signal: AbortSignal): P
 async function previewCall(tool: Tool, input: unknown, signal: AbortSignal): Promise<string | undefined> {
   if (tool.preview === undefined) return undefined;
   try {
-    const preview: unknown = await withTimeout(tool, signal, async (until) => tool.preview?.(input, until));
+    const preview: unknown = await runUntilTimeout(tool, signal, async (until) => tool.preview?.(input, until));
     return typeof preview === "string" && preview !== "" ? cutText(preview, MAX_PREVIEW).toWellFormed() : undefined;
   } catch {
     signal.throwIfAborted();
@@ -215,27 +223,14 @@ async function previewCall(tool: Tool, input: unknown, signal: AbortSignal): Pro
  * Runs a function of the tool until its timeout or the end of the run. The signal asks it to stop; a function that
  * ignores the signal is abandoned.
  */
-async function withTimeout<T>(
+async function runUntilTimeout<T>(
   { timeoutMs = DEFAULT_LIMITS.timeoutMs }: Tool,
   signal: AbortSignal,
   work: (signal: AbortSignal) => T | PromiseLike<T>,
 ): Promise<T> {
-  signal.throwIfAborted();
-  const abort = new AbortController();
-  const onEnd = (): void => abort.abort(signal.reason);
-  const onTimeout = (): void =>
-    abort.abort(new LoomError("tool_timeout", `The tool did not finish within ${timeoutMs} ms`, { limit: timeoutMs }));
-  const timer = setTimeout(onTimeout, timeoutMs);
-  signal.addEventListener("abort", onEnd, { once: true });
-  try {
-    return await untilAborted((async () => work(abort.signal))(), abort.signal);
-  } catch (error) {
-    // A tool that stops on abort may throw any error.
-    throw abort.signal.aborted ? abort.signal.reason : error;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onEnd);
-  }
+  const message = `The tool did not finish within ${timeoutMs} ms`;
+  const late = (): Error => new LoomError("tool_timeout", message, { limit: timeoutMs });
+  return withTimeout({ timeoutMs, late, signal }, work);
 }
 
 async function startAndExecute(
@@ -272,7 +267,7 @@ async function execute(
 ): Promise<CallEnding> {
   const { sessionId, runId, saveBlob } = host;
   try {
-    const result = await withTimeout(tool, host.signal, (signal) => {
+    const result = await runUntilTimeout(tool, host.signal, (signal) => {
       const context: ToolContext = {
         callId,
         sessionId,

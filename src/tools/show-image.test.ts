@@ -101,8 +101,9 @@ describe("show_image", () => {
     expect(result).toContain(words);
   });
 
-  it("applies maxSvgCharacters", async () => {
-    expect((await show({ svg: SVG, alt: "x" }, { maxSvgCharacters: 20 })).result).toContain("at most 20 are allowed");
+  it("rejects an SVG that is too long", async () => {
+    const svg = SVG.padEnd(200_001, " ") + SVG;
+    expect((await show({ svg, alt: "x" })).result).toContain("at most 200000 are allowed");
   });
 });
 

@@ -6,10 +6,11 @@
 import { Buffer } from "node:buffer";
 import { LoomError } from "../protocol/index.ts";
 import type { ImageEvent } from "../protocol/events.generated.ts";
+import { type OptionTable, readOptions, TEXTS_OPTION, withDefault } from "../protocol/read-options.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
 import { sniffImage } from "./fetch/sniff-image.ts";
-import { findSvgFault, MAX_SVG_CHARACTERS, addSvgNamespace } from "./find-svg-fault.ts";
+import { addSvgNamespace, findSvgFault } from "./find-svg-fault.ts";
 import { nameSubject } from "./summarize-tool.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
@@ -19,8 +20,6 @@ import { shorten } from "../protocol/cut-text.ts";
 export interface ImageToolOptions {
   /** Hosts (`host` or `host:port`) whose https images may be shown. Default: none. Code `tool_invalid`. */
   readonly hosts?: readonly string[];
-  /** Maximum length of an SVG, in characters. Default: 200,000. Encoded as a data URL, it is limited to 500,000. */
-  readonly maxSvgCharacters?: number;
 }
 
 interface ImageInput {
@@ -36,15 +35,20 @@ const DATA = /^data:(image\/(?:png|jpeg|gif|webp|avif));base64,[A-Za-z0-9+/]+={0
 
 const LARGE_HEAD = /^data:(image\/(?:png|jpeg|gif|webp|avif));base64$/;
 
+const IMAGE_OPTIONS = {
+  hosts: withDefault(TEXTS_OPTION, []),
+} as const satisfies OptionTable<ImageToolOptions>;
+
 type ImageFields = Omit<ImageEvent, "type" | "alt">;
 type ReadImageResult = { readonly image: ImageFields } | { readonly fault: string };
 
 /**
  * Creates the `show_image` tool, which shows the user an image.
  *
- * Throws `tool_invalid` if an entry of `hosts` is not a host.
+ * Throws `tool_invalid` if an entry of `hosts` is not a host, and `invalid_arguments` for a wrong option.
  */
-export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACTERS }: ImageToolOptions = {}): Tool {
+export function createImageTool(options: ImageToolOptions = {}): Tool {
+  const { hosts } = readOptions(IMAGE_OPTIONS, options);
   const allowed = new Set(hosts.map((host) => readHost(host)));
   const addresses = allowed.size === 0 ? "" : `, or an https URL on ${shorten([...allowed].join(", "), 500)}`;
   return defineTool({
@@ -65,7 +69,7 @@ export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACT
     }),
     // Not idempotent: the image would be shown twice.
     execute: async ({ svg, url, alt }, { show, saveBlob }) => {
-      const read = readImage(svg, url, allowed, maxSvgCharacters);
+      const read = readImage(svg, url, allowed);
       const large = "fault" in read && url !== undefined && saveBlob !== undefined ? readLarge(url) : undefined;
       if ("fault" in read && (large === undefined || saveBlob === undefined))
         return toolResult({ text: `${read.fault}. Nothing was shown.`, isError: true });
@@ -92,14 +96,9 @@ function readHost(host: string): string {
   return url.host;
 }
 
-function readImage(
-  svg: string | undefined,
-  url: string | undefined,
-  hosts: ReadonlySet<string>,
-  maxSvg: number,
-): ReadImageResult {
+function readImage(svg: string | undefined, url: string | undefined, hosts: ReadonlySet<string>): ReadImageResult {
   if ((svg === undefined) === (url === undefined)) return { fault: "Pass either `svg` or `url`" };
-  if (svg !== undefined) return readSvg(svg.trim(), maxSvg);
+  if (svg !== undefined) return readSvg(svg.trim());
   if (url === undefined || url.length > MAX_URL) return { fault: `\`url\` can have at most ${MAX_URL} characters` };
   const [, mediaType] = DATA.exec(url) ?? [];
   if (mediaType !== undefined) return { image: { url, media_type: mediaType } };
@@ -116,8 +115,8 @@ function readLarge(url: string): { readonly bytes: Uint8Array; readonly mediaTyp
   return sniffImage(bytes) === mediaType ? { bytes, mediaType } : undefined;
 }
 
-function readSvg(svg: string, maxCharacters: number): ReadImageResult {
-  const fault = findSvgFault(svg, maxCharacters);
+function readSvg(svg: string): ReadImageResult {
+  const fault = findSvgFault(svg);
   if (fault !== undefined) return { fault: `The SVG cannot be shown: ${fault}` };
   const url = `data:image/svg+xml;base64,${Buffer.from(addSvgNamespace(svg), "utf8").toString("base64")}`;
   if (url.length > MAX_URL)

@@ -12,9 +12,8 @@ import { findLoomEventFault } from "../protocol/events.generated.ts";
 import { describeValue } from "../protocol/fault.ts";
 import { type WriteBudget, writeBudgetOf } from "./write-budget.ts";
 import type { ToolHost } from "./tool-host.ts";
-import { DEFAULT_LIMITS } from "./tool-limits.ts";
+import { DEFAULT_LIMITS, type ShownEvent, type ToolCallRequest, type ToolOptions } from "./tool.ts";
 import { showValue } from "./tool-result.ts";
-import type { ShownEvent, ToolCallRequest, ToolOptions } from "./tool.ts";
 import { shorten, isInsidePair, cutText } from "../protocol/cut-text.ts";
 
 /** Characters of one `tool_output`. An event can have 1 MiB, and a character takes up to six bytes of it. */

@@ -75,3 +75,17 @@ function writeJson(value: Json, isCut: boolean): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return isCut ? `${text}\n[truncated: the value is too large]` : text;
 }
+
+/**
+ * An error whose message is meant for the model and the user. It is always shown, also where the messages of unexpected
+ * exceptions are hidden (`exposeToolErrors: false`). Its code is `tool_failed`.
+ *
+ * ```ts
+ * throw new ToolError("No customer has this number", { cause: error });
+ * ```
+ */
+export class ToolError extends LoomError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("tool_failed", message, {}, options);
+  }
+}

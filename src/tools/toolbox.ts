@@ -1,8 +1,9 @@
 /** The tools of an agent by name, and the concurrency limit of each. It has no state of runs. */
 import type { Language } from "../protocol/detect-language.ts";
-import { type JsonObject, LoomError, type ToolRule } from "../protocol/index.ts";
+import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
+import { findToolRule, type ToolRule } from "../protocol/tool-rules.ts";
 import { assertTool } from "./define-tool.ts";
-import { ConcurrencyLimit, type Release } from "./concurrency-limit.ts";
+import { ConcurrencyLimit, type Release } from "../protocol/concurrency-limit.ts";
 import { summarizeCall, summarizeTool } from "./summarize-tool.ts";
 import type { Tool } from "./tool.ts";
 
@@ -35,30 +36,20 @@ export interface Toolbox {
 /** Providers reject larger numbers, or models work badly with them. */
 const MAX_TOOLS = 1000;
 
-/** Options of `createToolbox`. */
-export interface ToolboxOptions {
-  /** Maximum number of tools. Default: 1,000. Code `tool_invalid`. */
-  readonly maxTools?: number;
-  /** Maximum number of calls waiting for one tool. Default: 10,000. Code `queue_full`. */
-  readonly maxWaiting?: number;
-}
-
 /**
- * Creates a toolbox. Throws `tool_invalid` if a tool is not valid, if two have the same name, or if there are too many.
+ * Creates a toolbox. Throws `tool_invalid` if a tool is not valid, if two have the same name, or if there are more than
+ * 1,000.
  */
-export function createToolbox(
-  tools: Iterable<Tool>,
-  { maxTools = MAX_TOOLS, maxWaiting }: ToolboxOptions = {},
-): Toolbox {
+export function createToolbox(tools: Iterable<Tool>): Toolbox {
   const byName = new Map<string, Tool>();
   const gates = new Map<string, ConcurrencyLimit>();
   for (const tool of tools) {
     assertTool(tool);
     const { name, concurrency } = tool;
     if (byName.has(name)) throw new LoomError("tool_invalid", `Two tools have the name ${name}`, { name });
-    if (byName.size >= maxTools) throw new LoomError("tool_invalid", `An agent can have at most ${maxTools} tools`);
+    if (byName.size >= MAX_TOOLS) throw new LoomError("tool_invalid", `An agent can have at most ${MAX_TOOLS} tools`);
     byName.set(name, tool);
-    if (concurrency !== undefined) gates.set(name, new ConcurrencyLimit(concurrency, maxWaiting));
+    if (concurrency !== undefined) gates.set(name, new ConcurrencyLimit(concurrency, { tooMany }));
   }
   const descriptions = [...byName.values()].map(({ name, description, inputSchema }) => ({
     name,
@@ -83,4 +74,25 @@ export function createToolbox(
     isIdempotent: (name) => byName.get(name)?.idempotent === true,
     enter: async (name, signal) => (await gates.get(name)?.enter(signal)) ?? (() => undefined),
   };
+}
+
+/**
+ * Returns a toolbox to which the rules apply, or the same toolbox if there are no rules. The strictest rule for a tool
+ * applies. Denied tools are not offered to the model, and calls to them are rejected. Concurrency limits remain shared.
+ */
+export function limitToolbox(toolbox: Toolbox, rules: readonly (ToolRules | undefined)[]): Toolbox {
+  if (rules.every((each) => each === undefined)) return toolbox;
+  const ruleOf = (name: string): ToolRule => findToolRule(rules, name);
+  const isOffered = (name: string): boolean => ruleOf(name) !== "deny";
+  const descriptions = toolbox.describe().filter(({ name }) => isOffered(name));
+  return {
+    ...toolbox,
+    names: toolbox.names.filter(isOffered),
+    ruleOf,
+    describe: () => descriptions,
+  };
+}
+
+function tooMany(limit: number): LoomError {
+  return new LoomError("queue_full", `${limit} calls are already waiting for this tool; try again later`, { limit });
 }

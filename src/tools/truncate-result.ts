@@ -2,8 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { Json } from "../protocol/index.ts";
 import { toJson } from "./to-json.ts";
-import { DEFAULT_LIMITS } from "./tool-limits.ts";
-import type { ToolCallResult } from "./tool.ts";
+import { DEFAULT_LIMITS, type ToolCallResult } from "./tool.ts";
 
 /** Limits in bytes of JSON. Both together, with their field names, fit into an event of 1 MiB. */
 const MAX_TEXT_BYTES = 600_000;

@@ -31,7 +31,7 @@ export interface AgentFixture {
 
 export async function createAgentFixture(
   script: Script,
-  options: Partial<AgentOptions> & { readonly log?: Log; readonly session?: SessionOptions } = {},
+  options: AgentOptions & { readonly log?: Log; readonly session?: SessionOptions } = {},
 ): Promise<AgentFixture> {
   const { log = await createLog(), session: sessionOptions = {}, ...agentOptions } = options;
   const model = createTextModel(script);

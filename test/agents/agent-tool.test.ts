@@ -17,7 +17,7 @@ import { playTree } from "../contracts/tree-script.ts";
 
 const DESCRIPTION = "Adds and removes things.";
 
-function createHelper(script: Script, options: Partial<AgentOptions> = {}) {
+function createHelper(script: Script, options: AgentOptions = {}) {
   const model = new ScriptedModel(script);
   const { tools, ran } = createTools();
   return { helper: agent({ model, tools, ...options }), model, ran };
@@ -252,7 +252,7 @@ describe("an agent as a tool", () => {
 
   it("is seen by the observers of its caller only", async () => {
     const seen: { readonly [who: string]: string[] } = { caller: [], helper: [] };
-    const observe = (who: string): Partial<AgentOptions> => ({
+    const observe = (who: string): AgentOptions => ({
       callbacks: [{ onEvent: (type) => void seen[who]?.push(type) }],
     });
     const { helper } = createHelper([{ text: "Yes." }], observe("helper"));
@@ -376,8 +376,7 @@ describe("agents of every kind as tools", () => {
           });
     const fixture = await createAgentFixture(script, {
       tools: [help],
-      kind,
-      ...(kind === "tot" ? { generate: "sample", candidates: 1, beam: 1 } : { retryMs: 0 }),
+      ...(kind === "tot" ? { kind, generate: "sample", candidates: 1, beam: 1 } : { kind, retryMs: 0 }),
     });
     expect(await (await fixture.ask("Go")).ended).toMatchObject({ status: "completed" });
     const ends = eventsOf(await fixture.read(), "tool_end");

@@ -18,7 +18,7 @@ export interface FacadeFixture {
 
 export async function createFacadeFixture(
   script: Script,
-  options: Partial<AgentOptions> & { readonly log?: Log } = {},
+  options: AgentOptions & { readonly log?: Log } = {},
 ): Promise<FacadeFixture> {
   const { log = await createLog(), ...others } = options;
   const model = new ScriptedModel(script);

@@ -2,7 +2,8 @@
 import { type Agent, agent, type AgentOptions } from "../../src/agents/index.ts";
 import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
-import type { ClientCallReply, RunRequest } from "../../src/engine/index.ts";
+import type { RunRequest } from "../../src/engine/index.ts";
+import type { ClientCallReply } from "../../src/engine/run-contract.ts";
 import type { ClientTool, EventOf } from "../../src/protocol/index.ts";
 import type { VectorInput } from "../vectors.ts";
 import { readRecords } from "../contracts/sender.ts";

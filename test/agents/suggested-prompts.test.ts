@@ -7,10 +7,8 @@ import type { AnyEvent } from "../../src/protocol/index.ts";
 import { createBuiltinTools } from "../../src/tools/index.ts";
 import { SUGGESTED_PROMPTS } from "./suggested-prompts.ts";
 
-type Kind = Pick<AgentOptions, "kind"> & { readonly adaptive?: boolean };
-
 /** All events of a run; approval requests are approved. */
-async function play(kind: Kind, message: string): Promise<readonly AnyEvent[]> {
+async function play(kind: AgentOptions, message: string): Promise<readonly AnyEvent[]> {
   const log = new MemoryLog();
   const options = { ...kind, model: new OfflineModel(), tools: createBuiltinTools(), log, approve: () => true };
   const one = agent(options);

@@ -27,13 +27,13 @@ import { type Issue, validateEvent } from "../../src/protocol/index.ts";
 import { createLoomHandler, openCredentials } from "../../src/server/index.ts";
 import {
   createBuiltinTools,
-  createToolbox,
   defineTool,
   evaluateExpression,
   openMcpServers,
   readMcpConfig,
   type Tool,
 } from "../../src/tools/index.ts";
+import { createToolbox } from "../../src/tools/toolbox.ts";
 import { folder } from "../cli-run.ts";
 import { callOf, createToolRecorder, run, toolOf } from "../tool-recorder.ts";
 import { type BadInputs, describeError } from "./describe-refusal.ts";
@@ -125,7 +125,8 @@ const TOOLS: BadInputs = {
   "tool: two ways of approval": ofTool({ approval: "always", needsApproval: true }),
   "tool: a timeout of 0": ofTool({ timeoutMs: 0 }),
   "tool: a limit without a function": ofTool({ execute: undefined, concurrency: 2 }),
-  "tool: more than a toolbox takes": () => void createToolbox([toolOf(() => "")], { maxTools: 0 }),
+  "tool: more than a toolbox takes": () =>
+    void createToolbox(Array.from({ length: 1001 }, (_, n) => ({ ...toolOf(() => ""), name: `tool_${n}` }))),
   "tool call: arguments that are not JSON": () =>
     callTool(
       toolOf(() => ""),

@@ -1,3 +1,4 @@
 /** A page that uses only the hooks; its bundle size is measured. */
-export { useMessage, useRun, useSession, useStore } from "../../src/react/index.ts";
+export { useMessage, useRun, useSession } from "../../src/react/index.ts";
+export { useStore } from "../../src/react/use-receiver.ts";
 export { useReceiver } from "../../src/react/use-receiver.ts";

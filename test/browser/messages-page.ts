@@ -4,7 +4,8 @@
  */
 import { createElement, Fragment, memo, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { type MessageView, createReceiver, type TurnView } from "../../src/client/index.ts";
+import { createReceiver, type TurnView } from "../../src/client/index.ts";
+import type { MessageView } from "../../src/client/view.ts";
 import { useMessage, useSession, useRun } from "../../src/react/index.ts";
 import { useReceiver } from "../../src/react/use-receiver.ts";
 

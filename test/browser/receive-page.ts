@@ -1,13 +1,8 @@
 /** Runs in Chromium: receives every session of the server, each over its own connection. */
-import {
-  connect,
-  createFetchTransport,
-  createReceiver,
-  type ReceiverView,
-  type StreamState,
-} from "../../src/client/index.ts";
+import { connect, createFetchTransport, createReceiver, type StreamState } from "../../src/client/index.ts";
+import type { ReceiverView } from "../../src/client/view.ts";
 import type { DialectName } from "../../src/dialects/index.ts";
-import type { Framing } from "../../src/framing/index.ts";
+import type { Framing } from "../../src/framing/detect-framing.ts";
 
 /** A stream the server offers. */
 export interface StreamOffer {

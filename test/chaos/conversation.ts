@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { connect, createReceiver } from "../../src/client/index.ts";
 import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
 import { openStream } from "../../src/log/index.ts";
-import { deriveRunId } from "../../src/server/commands/derive-run-id.ts";
+import { deriveRunId } from "../../src/server/commands/execute-command.ts";
 import { contentOf } from "../client/streams.ts";
 import { gather } from "../log-sessions.ts";
 import { type Frame, KINDS, readWithReconnect, SessionViewer, until } from "../server/kill-fixture.ts";

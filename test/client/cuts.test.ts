@@ -7,13 +7,13 @@ import { describe, expect, it } from "vitest";
 import {
   connect,
   createFetchTransport,
-  type FrameSink,
   createPairTransport,
   createReceiver,
   type Transport,
 } from "../../src/client/index.ts";
+import type { FrameSink } from "../../src/client/transport.ts";
 import { DIALECT_NAMES, DIALECTS, type DialectName } from "../../src/dialects/index.ts";
-import type { Framing } from "../../src/framing/index.ts";
+import type { Framing } from "../../src/framing/detect-framing.ts";
 import { type Log, MemoryLog } from "../../src/log/index.ts";
 import { createEntry } from "../../src/log/entry.ts";
 import { describeHolder } from "../../src/log/holder.ts";

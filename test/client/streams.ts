@@ -1,6 +1,7 @@
 /** Streams for receiver tests: the golden runs in every dialect, and the sessions a receiver creates from frames. */
 import { basename } from "node:path";
-import { createReceiver, type Receiver, type ReceiverOptions, type SourceOptions } from "../../src/client/index.ts";
+import { createReceiver, type Receiver, type ReceiverOptions } from "../../src/client/index.ts";
+import type { SourceOptions } from "../../src/client/source.ts";
 import { type DialectName, DIALECTS, type EncoderOptions } from "../../src/dialects/index.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
 import { FORMS, frameText, listVectorFiles, readVector } from "../vectors.ts";

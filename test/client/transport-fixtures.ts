@@ -7,7 +7,7 @@ import { createPairTransport } from "../../src/client/transport/pair-transport.t
 import type { TransportFixture, TransportTraits } from "../contracts/transport.ts";
 import { createWebSocketTransport } from "../../src/client/transport/web-socket-transport.ts";
 import type { Transport } from "../../src/client/transport.ts";
-import type { Framing } from "../../src/framing/index.ts";
+import type { Framing } from "../../src/framing/detect-framing.ts";
 import { openSession } from "../../src/engine/index.ts";
 import { MemoryLog, openStream } from "../../src/log/index.ts";
 import { ControlConnection, createEventsHandler } from "../../src/server/index.ts";

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { OWNER } from "../chaos/chaos-world.ts";
 import type { RunInfo } from "../../src/log/index.ts";
-import { deriveRunId } from "../../src/server/commands/derive-run-id.ts";
+import { deriveRunId } from "../../src/server/commands/execute-command.ts";
 import { NO_POSTGRES } from "../postgres-server.ts";
 import { LONG } from "../sampling.ts";
 import { createRandom } from "../server/fault-proxy.ts";

@@ -12,7 +12,7 @@ import { expect } from "vitest";
 import { type JsonObject, LoomError } from "../../src/protocol/index.ts";
 import type { ShownEvent, ToolContext, ToolCallResult } from "../../src/tools/tool.ts";
 import { packageRoot } from "../source-files.ts";
-import { type McpOptions, type McpServers, openMcpServers } from "../../src/tools/mcp/open-mcp-servers.ts";
+import { type McpOptions, type McpServers, openServers } from "../../src/tools/mcp/open-mcp-servers.ts";
 import type { McpServerConfig } from "../../src/tools/mcp/read-mcp-config.ts";
 
 export const EVERYTHING = join(
@@ -132,8 +132,9 @@ export async function closeAll(): Promise<void> {
 export async function open(
   servers: { [name: string]: McpServerConfig },
   options: McpOptions = {},
+  limits: Parameters<typeof openServers>[2] = {},
 ): Promise<McpServers> {
-  const made = await openMcpServers({ mcpServers: servers }, { restartMs: 5, graceMs: 100, ...options });
+  const made = await openServers({ mcpServers: servers }, options, { restartMs: 5, graceMs: 100, ...limits });
   opened.push(made);
   return made;
 }

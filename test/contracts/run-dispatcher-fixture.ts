@@ -52,7 +52,7 @@ export interface TestProcess {
 
 export interface TestProcessOptions extends Partial<Omit<RunDispatcherOptions, "log" | "agents">> {
   readonly play?: (request: ScriptedRequest) => ScriptedTurn | Promise<ScriptedTurn>;
-  readonly agent?: Partial<AgentOptions>;
+  readonly agent?: AgentOptions;
   readonly beginMs?: number;
 }
 

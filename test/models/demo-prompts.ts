@@ -7,7 +7,7 @@ import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 
 export interface DemoPrompt {
   readonly says: string;
-  readonly agent?: Pick<AgentOptions, "kind"> & { readonly adaptive?: boolean };
+  readonly agent?: AgentOptions;
   /** What the answer says. */
   readonly answer: RegExp;
   /** The tools that are called, in order. */

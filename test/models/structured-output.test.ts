@@ -2,7 +2,8 @@
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { agent, type RunResult } from "../../src/agents/index.ts";
 import { type LanguageModel, type ModelName, resolveModel } from "../../src/models/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../src/protocol/index.ts";
+import type { Json, JsonObject } from "../../src/protocol/index.ts";
+import { isJsonObject } from "../../src/protocol/json.ts";
 import { type ProviderServer, startProviderServer } from "./provider-server.ts";
 
 let server: ProviderServer;

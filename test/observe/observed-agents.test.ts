@@ -16,7 +16,7 @@ interface Fixture {
   readonly log: Log;
   readonly metrics: MetricsCollector;
   readonly received: string[];
-  make(options?: Partial<AgentOptions>): Agent;
+  make(options?: AgentOptions): Agent;
   keep(session: Session): Session;
 }
 

@@ -1,5 +1,5 @@
 // The example page of the guide: built as a user would, served with our page policy, and used in Chromium.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MemoryLog } from "../../src/log/index.ts";
 import { createPage, type LoomServer, startLoomServer } from "../../src/server/index.ts";
 import { closeContexts, hasChromium, shareChromium } from "../browser/launch.ts";
-import { findBlocks } from "../guide-pages.ts";
 import { packageRoot } from "../source-files.ts";
 import { LogWriter } from "./log-writer.ts";
 import { createServedAgents, openPageAt } from "./page-fixture.ts";
@@ -19,15 +18,6 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="4"/></svg>';
 
 const source = join(packageRoot, "examples", "page");
-const read = (...path: string[]): string => readFileSync(join(...path), "utf8");
-
-describe("the guide", () => {
-  it("shows the program of the example unchanged", () => {
-    const page = "docs/guides/build-a-page.md";
-    const shown = findBlocks(page, read(packageRoot, page)).map(({ text }) => text);
-    expect(shown).toContain(read(source, "main.tsx"));
-  });
-});
 
 describe.skipIf(!hasChromium)("the example page (skipped without Chromium)", () => {
   const folder = mkdtempSync(join(tmpdir(), "loom-example-page-"));

@@ -17,9 +17,9 @@ import {
   type LoomServer,
   type LoomServerOptions,
   SERVER_LIMITS,
-  type ServedAgent,
   startLoomServer,
 } from "../../src/server/index.ts";
+import type { ServedAgent } from "../../src/server/runs/run-dispatcher.ts";
 import { createBuiltinTools, createKnowledgeTool, type Tool } from "../../src/tools/index.ts";
 import { closeContexts, shareChromium } from "../browser/launch.ts";
 import { shareBuiltPage } from "./build-page.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../src/protocol/index.ts";
 import { defineTool, type Tool } from "../../src/tools/index.ts";
 import { describeInput } from "../../src/tools/describe-input.ts";
-import { refineInput } from "../../src/tools/refine-input.ts";
+import { refineInput } from "../../src/tools/define-tool.ts";
 import { type ApprovalQuestion, watchQuestions } from "./injection-fixture.ts";
 import { testThreat } from "./test-threat.ts";
 

@@ -1,7 +1,8 @@
 // Exact comparison of `Host` and `Origin`, for requests and WebSockets. The requests are written to raw connections,
 // because browsers and clients do not allow such headers.
 import { expect } from "vitest";
-import type { LoomServerOptions, Notice } from "../../src/server/index.ts";
+import type { LoomServerOptions } from "../../src/server/index.ts";
+import type { Notice } from "../../src/server/guard/notice.ts";
 import { testThreat } from "./test-threat.ts";
 import { openServer } from "./open-server.ts";
 import { type RawResponse, sendRaw, UPGRADE, writeHead } from "./raw-request.ts";

@@ -13,14 +13,8 @@ import { MemoryLog } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { EventOf, JsonObject, StampedRecord, ToolRules } from "../../src/protocol/index.ts";
-import {
-  createFetchTool,
-  createFileTools,
-  createKnowledgeTool,
-  defineTool,
-  openMcpServers,
-  type Tool,
-} from "../../src/tools/index.ts";
+import { createFileTools, createKnowledgeTool, defineTool, openMcpServers, type Tool } from "../../src/tools/index.ts";
+import { createFetchTool } from "../../src/tools/fetch/create-fetch-tool.ts";
 import { createConsentTool } from "../../src/tools/ask-consent.ts";
 import { describeInput } from "../../src/tools/describe-input.ts";
 
@@ -144,7 +138,7 @@ function createTools(root: string, port: number): readonly Tool[] {
 }
 
 /** A tool that calls another agent with the same file tools. */
-function delegateTo(name: string, tools: readonly Tool[], options: Partial<AgentOptions> = {}): Tool {
+function delegateTo(name: string, tools: readonly Tool[], options: AgentOptions = {}): Tool {
   return defineTool({
     name,
     description: "Asks another agent.",
@@ -175,7 +169,7 @@ export interface PlayResult {
 
 export interface PlayOptions {
   readonly user?: UserAnswer;
-  readonly options?: Partial<AgentOptions>;
+  readonly options?: AgentOptions;
   readonly rules?: ToolRules;
 }
 

@@ -16,7 +16,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import type { JsonObject } from "../../src/protocol/index.ts";
-import { createFileTools, createToolbox, runToolCall, type ToolOutcome } from "../../src/tools/index.ts";
+import { createFileTools } from "../../src/tools/index.ts";
+import { createToolbox } from "../../src/tools/toolbox.ts";
+import { runToolCall } from "../../src/tools/run-tool-call.ts";
+import type { ToolOutcome } from "../../src/tools/tool.ts";
 import { callOf, createToolRecorder } from "../tool-recorder.ts";
 import { testThreat } from "./test-threat.ts";
 

@@ -265,7 +265,7 @@ describe("thoughts and nested graphs", () => {
   const kinds: {
     readonly [kind: string]: {
       readonly script: (call: ScriptedCall) => Script;
-      readonly options: Partial<AgentOptions>;
+      readonly options: AgentOptions;
     };
   } = {
     tot: { script: tree, options: { kind: "tot", generate: "sample", candidates: 1, beam: 1 } },

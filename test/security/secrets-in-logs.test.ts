@@ -2,9 +2,7 @@
 // log level.
 import { request } from "node:http";
 import { describe, expect } from "vitest";
-import { createLogger } from "../../src/cli/serve/create-logger.ts";
-import { createNotifier } from "../../src/cli/serve/create-notifier.ts";
-import { createReporter } from "../../src/cli/serve/create-reporter.ts";
+import { createLogger, createNotifier, createReporter } from "../../src/cli/serve/create-logger.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { createLogObserver, createPrometheusObserver } from "../../src/observe/index.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";

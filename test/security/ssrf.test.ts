@@ -11,7 +11,8 @@ import type { ApiCall } from "../../src/server/api/operation.ts";
 import type { ServerCore } from "../../src/server/api/server-core.ts";
 import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import type { OpenExchange } from "../../src/tools/fetch/open-exchange.ts";
-import { createFetchTool, type FetchToolOptions, type ToolOutcome } from "../../src/tools/index.ts";
+import { createFetchTool, type FetchToolOptions } from "../../src/tools/fetch/create-fetch-tool.ts";
+import type { ToolOutcome } from "../../src/tools/tool.ts";
 import { callOf, createToolRecorder, run } from "../tool-recorder.ts";
 import {
   disguiseUrls,

@@ -1,6 +1,6 @@
 /** The conversation and its runs. */
 import type { ReactNode } from "react";
-import { Conversation, type UiLanguage, UiProvider, useUi } from "loom-agent/react";
+import { Conversation, type UiLanguage, UiProvider, useUi } from "../../src/react/page-parts.ts";
 import { Pressed } from "./pressed.tsx";
 import { pick, RunScene, say, type Scene, type SceneSession, useScene } from "./scene.tsx";
 

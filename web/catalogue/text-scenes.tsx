@@ -1,6 +1,6 @@
 /** Text of answers in its formats. */
 import type { ReactNode } from "react";
-import { HighlightedText, RichText, type UiLanguage } from "loom-agent/react";
+import { HighlightedText, RichText, type UiLanguage } from "../../src/react/page-parts.ts";
 import { pick, RunScene, say, type Scene } from "./scene.tsx";
 
 const prose = (language: UiLanguage): string =>

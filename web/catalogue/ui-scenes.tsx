@@ -12,7 +12,7 @@ import {
   ProgressBar,
   Spinner,
   type UiLanguage,
-} from "loom-agent/react";
+} from "../../src/react/page-parts.ts";
 import { Pressed } from "./pressed.tsx";
 import { pick, type Scene } from "./scene.tsx";
 

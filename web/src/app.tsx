@@ -1,6 +1,6 @@
 /** Root component: provides the page controller, the UI actions and the plugins. */
 import { type ReactNode, useCallback, useMemo } from "react";
-import { type UiActions, UiProvider, useStore } from "loom-agent/react";
+import { type UiActions, UiProvider, useStore } from "../../src/react/page-parts.ts";
 import { Gate } from "./access/gate.tsx";
 import type { PageController } from "./effects/create-page-controller.ts";
 import { PLUGINS } from "./plugins.tsx";

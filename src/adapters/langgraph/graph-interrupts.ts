@@ -3,7 +3,8 @@
  * becomes one approval per action; any other interrupt becomes a call of the tool `interrupt`.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { SourceAnswer, SourceEvent } from "../source.ts";
 import type { GraphCall, GraphCalls } from "./graph-calls.ts";
 import { toFields, toPlainJson } from "./langchain-message.ts";

@@ -2,7 +2,8 @@
  * Reads messages of LangChain: instances of its classes, and the plain objects that stand for them. Nothing of the
  * framework is imported; fields are checked before they are used.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 
 /** The fields that are read. Any of them may be missing or have another type. */
 export interface MessageFields {

@@ -2,7 +2,8 @@
  * Turns the frames of a LangGraph stream into events of a source. One object reads all streams of a run: the first one,
  * and one per answer to its interrupts.
  */
-import { isJsonObject, type Json } from "../../protocol/index.ts";
+import type { Json } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { SourceAnswer, SourceCall, SourceEvent } from "../source.ts";
 import { GraphCalls } from "./graph-calls.ts";
 import { GraphInterrupts, type GraphResumption, type ToResume } from "./graph-interrupts.ts";

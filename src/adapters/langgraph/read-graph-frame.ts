@@ -2,7 +2,8 @@
  * Reads the frames of a LangGraph stream. Their shape depends on the stream modes and on `subgraphs`; here they get one
  * shape. It does not know what the modes mean.
  */
-import { isJsonObject, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { isMessage } from "./langchain-message.ts";
 
 export interface GraphFrame {

@@ -3,7 +3,8 @@
  * as text, `depends_on`, `edges`, a bare array of nodes or tasks, a dictionary of nodes, or a numbered list of tasks.
  * What it does not know stays as it is, so that the validation can name the fault.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { findField } from "../read-json.ts";
 import type { ThoughtOperation } from "./plan.ts";
 

@@ -8,13 +8,14 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../engine/node-run.ts";
-import type { PartContext, RetryPolicy } from "../../graph/index.ts";
+import type { PartContext, RetryPolicy } from "../../graph/graph.ts";
 import { findRetryDelay } from "../../graph/retry.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { type Execution, fitKnownResults, type GotLimits, listKnownResults, type ThoughtOutcome } from "./execution.ts";
+import { type Execution, fitKnownResults, listKnownResults, type ThoughtOutcome } from "./execution.ts";
 import { draftNode } from "./draft-node.ts";
 import { expandNode } from "./expand-node.ts";
+import type { GotLimits } from "./got-settings.ts";
 import { joinMissing, type MissingNodes, NONE_MISSING } from "./missing-nodes.ts";
 import { listFinalNodes, type PlanNode, toLabel } from "./plan.ts";
 import { askForWork, type KnownResult } from "./prompts.ts";

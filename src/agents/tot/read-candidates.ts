@@ -2,7 +2,8 @@
  * Reads the list of next steps in a model's text: JSON, a list with bullets or numbers, or one step per line. Reasoning,
  * headings, introductions and closing remarks are not steps; a sub-item is part of the step above it.
  */
-import { isJsonObject, type Json } from "../../protocol/index.ts";
+import type { Json } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { jsonrepair } from "jsonrepair";
 import { removeThinking } from "../../models/think-tags.ts";
 import { findField, listJson, MAX_REPAIRED } from "../read-json.ts";

@@ -2,9 +2,11 @@
  * Reads the rating in a model's answer: a score, or the number of the best candidate. Returns the verdict, or its fault
  * as a text for the model. A rating that cannot be read is unknown; nothing is guessed.
  */
-import { isJsonObject, type Json } from "../../protocol/index.ts";
+import type { Json } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 import { removeThinking } from "../../models/think-tags.ts";
+import { isBlank } from "../compose-question.ts";
 import { findField, isCutOff, listObjectsIn, removeFences } from "../read-json.ts";
 import { findLast, NUMBER, readScore, readTruth, scoreIn, TRUTH } from "../read-score.ts";
 
@@ -133,10 +135,6 @@ function readCandidate(given: Json | undefined): number | undefined {
 
 function isSolved(given: Json | undefined): boolean {
   return readTruth(given) === true;
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === "";
 }
 
 const MAX_QUOTE = 60;

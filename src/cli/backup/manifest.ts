@@ -6,8 +6,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isJsonObject } from "../../protocol/index.ts";
-import { parseObject } from "../../protocol/json.ts";
+import { isJsonObject, parseObject } from "../../protocol/json.ts";
 import { readPackageVersion } from "../../server/read-package-version.ts";
 import { CliError } from "../command.ts";
 

@@ -5,10 +5,10 @@
 import type { Agent } from "../../agents/index.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
-import { isLoomError } from "../../protocol/index.ts";
 import type { ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import type { Log } from "../../log/index.ts";
 import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
+import { explainErrors } from "../explain-error.ts";
 import { readVariable } from "../find-store.ts";
 import { cutColumns } from "../fit-text.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
@@ -16,11 +16,11 @@ import { openStore } from "../open-store.ts";
 import { createReporter, MESSAGE_LIMITS } from "../run-agent.ts";
 import { type AssembledAgent, assembleAgent } from "../run/assemble-agent.ts";
 import { describeOtherAgent, findOtherAgent, type OtherAgentWork } from "../run/find-other-agent.ts";
-import { nameAgent, toFlagNames } from "../run/read-agent-options.ts";
+import { nameAgent } from "../run/read-agent-options.ts";
 import { type AssemblyOptions, readAssemblyOptions, readReasoning } from "../run/read-run-options.ts";
 import { SessionHolder } from "../run/session-holder.ts";
 import { LocalService } from "../sessions/local-service.ts";
-import { describeNextCommand } from "../sessions/run-sessions.ts";
+import { describeNextCommand } from "../sessions/server-settings.ts";
 import type { ServerAgent, SessionService } from "../sessions/session-service.ts";
 import type { StoreParts } from "../store-parts.ts";
 import { BUILT_IN_AGENTS } from "../strategy-items.ts";
@@ -117,6 +117,10 @@ class LocalBackend implements ChatBackend {
     return { agent: this.agentName };
   }
 
+  get #isOwn(): boolean {
+    return Object.hasOwn(this.#options.own, this.agentName);
+  }
+
   get #agent(): Agent {
     if (this.#assembled === undefined) throw new Error("no agent was assembled");
     return this.#assembled.agent;
@@ -132,7 +136,7 @@ class LocalBackend implements ChatBackend {
   }
 
   async selectModel(name: string): Promise<void> {
-    if (Object.hasOwn(this.#options.own, this.agentName))
+    if (this.#isOwn)
       throw new CliError(`the agent ${this.agentName} has its own model`, "choose another agent with /agent");
     await this.#use(await this.#prepare({ model: name }));
   }
@@ -196,7 +200,8 @@ class LocalBackend implements ChatBackend {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
-    await this.#close(this.#assembled);
+    await this.#assembled?.[Symbol.asyncDispose]();
+    for (const { agent } of Object.values(this.#options.own)) await agent.close();
     await this.service[Symbol.asyncDispose]();
   }
 
@@ -223,31 +228,22 @@ class LocalBackend implements ChatBackend {
   async #assemble(options: AssemblyOptions): Promise<AssembledAgent> {
     const { parts, onNote } = this.#options;
     const onWarning = (warning: string): void => onNote(cutColumns(warning, 500));
-    try {
-      const assembled = await assembleAgent(options, this.#onError, { onWarning, store: parts });
-      for (const warning of assembled.warnings) onWarning(warning);
-      return assembled;
-    } catch (error) {
-      if (!isLoomError(error)) throw error;
-      throw new CliError(toFlagNames(error.message));
-    }
+    const assembled = await explainErrors(() => assembleAgent(options, this.#onError, { onWarning, store: parts }));
+    for (const warning of assembled.warnings) onWarning(warning);
+    return assembled;
   }
 
   /** Replaces the agent. The session stays held. */
   async #use({ parsed, options, assembled }: PreparedAgent): Promise<void> {
     const heldId = this.#heldId;
     await this.release();
-    await this.#close(this.#assembled);
+    // An agent of the user may be chosen again.
+    if (!this.#isOwn) await this.#assembled?.[Symbol.asyncDispose]();
     this.#assembled = assembled;
     this.#parsed = parsed;
     const isOwn = options.agent.kind === "own";
     this.#names = { agent: nameAgent(options.agent), model: isOwn ? "its own model" : options.model };
     if (heldId !== undefined) await this.hold(heldId);
-  }
-
-  async #close(assembled: AssembledAgent | undefined): Promise<void> {
-    await assembled?.agent.close();
-    await assembled?.[Symbol.asyncDispose]();
   }
 }
 

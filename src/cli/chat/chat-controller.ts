@@ -3,13 +3,10 @@
  * sessions. The screen and the plain mode both use it.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import { createWriteStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { basename, extname, resolve } from "node:path";
 import { homedir } from "node:os";
-import type { MessageView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 import { cutColumns, plural } from "../fit-text.ts";
@@ -17,9 +14,9 @@ import { formatAge, formatTable } from "../format-table.ts";
 import { Approver } from "../run/approver.ts";
 import type { ToolDecision } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
+import { writeExport } from "../sessions/run-sessions.ts";
 import type { ChatBackend } from "./chat-backend.ts";
 import { type ChatFile, type ChatMessage, ChatConversation } from "./chat-conversation.ts";
-import { findMediaType } from "./find-media-type.ts";
 import { describeSlashCommand, readSlashInput, SLASH_COMMANDS, type SlashName } from "./slash-commands.ts";
 import { formatThoughts } from "../screen/thought-rows.ts";
 import { type PaintText, paintRow, wrapRows } from "../screen/text-rows.ts";
@@ -55,6 +52,19 @@ const AGE_COLUMNS = 10;
 const MAX_FILE_BYTES = 25_000_000;
 /** Longest time between two Ctrl-C that leave the chat while a run is live, in milliseconds. */
 export const TWICE_MS = 2000;
+/** Media types of files, by the end of their name. */
+const MEDIA_TYPES: { readonly [extension: string]: string } = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+  ".pdf": "application/pdf",
+  ".json": "application/json",
+  ".md": "text/markdown",
+  ".csv": "text/csv",
+  ".html": "text/html",
+};
 /** Commands that do not wait for the inputs before them. `/retry` waits like a message. */
 const AT_ONCE: readonly SlashName[] = ["help", "retry", "stop"];
 
@@ -72,6 +82,22 @@ interface SendingMessage {
 export class ChatController {
   readonly backend: ChatBackend;
   readonly #surface: ChatSurface;
+  readonly #commands: { readonly [name in SlashName]: (argument: string) => Promise<void> | void } = {
+    help: () => this.#help(),
+    new: () => this.#startNew(),
+    sessions: (words) => this.#listSessions(words),
+    open: (id) => this.open(id),
+    agent: (name) => this.#changeAgent(name),
+    model: (name) => this.#changeModel(name),
+    attach: (path) => this.#attach(path),
+    detach: () => this.#detach(),
+    export: (path) => this.#export(path),
+    title: (title) => this.#rename(title),
+    tree: () => this.#showThoughts(),
+    retry: () => this.#send("/retry", () => this.#lastMessage ?? this.#findLastMessage()),
+    stop: () => this.stop(),
+    quit: () => undefined,
+  };
   #files: readonly ChatFile[] = [];
   #conversation: ChatConversation;
   #approver: Approver;
@@ -132,8 +158,9 @@ export class ChatController {
     try {
       if (input?.kind === "error") this.#say(input.message);
       else if (input?.kind === "command") {
-        const execute = async (): Promise<boolean> => this.#execute(input.name, input.argument);
-        return await (AT_ONCE.includes(input.name) ? execute() : this.#inOrder(execute));
+        const execute = async (): Promise<void> => this.#commands[input.name](input.argument);
+        await (AT_ONCE.includes(input.name) ? execute() : this.#inOrder(execute));
+        return input.name === "quit";
       } else {
         const message = text.startsWith("//") ? text.slice(1) : text;
         await this.#send(message, () => ({ text: message, files: this.#files }));
@@ -306,57 +333,23 @@ export class ChatController {
     return result;
   }
 
-  async #execute(name: SlashName, argument: string): Promise<boolean> {
-    switch (name) {
-      case "help":
-        this.#help();
-        return false;
-      case "new":
-        await this.backend.release();
-        this.#switch(randomBytes(6).toString("hex"));
-        this.#isNew = true;
-        this.#say("new session");
-        return false;
-      case "sessions":
-        await this.#listSessions(argument);
-        return false;
-      case "open":
-        await this.open(argument);
-        return false;
-      case "agent":
-        await this.#changeAgent(argument);
-        return false;
-      case "model":
-        await this.#changeModel(argument);
-        return false;
-      case "attach":
-        await this.#attach(argument);
-        return false;
-      case "detach":
-        this.#say(`${plural(this.#files.length, "file")} removed`);
-        this.#files = [];
-        this.#surface.changed();
-        return false;
-      case "export":
-        await this.#export(argument);
-        return false;
-      case "title":
-        this.#assertStored();
-        await this.backend.service.renameSession(this.#conversation.sessionId, argument);
-        this.#say("renamed");
-        return false;
-      case "tree":
-        this.#showThoughts();
-        return false;
-      case "retry":
-        await this.#send("/retry", () => this.#lastMessage ?? this.#findLastMessage());
-        return false;
-      case "stop":
-        await this.stop();
-        return false;
-      case "quit":
-        return true;
-    }
+  async #startNew(): Promise<void> {
+    await this.backend.release();
+    this.#switch(randomBytes(6).toString("hex"));
+    this.#isNew = true;
+    this.#say("new session");
+  }
+
+  #detach(): void {
+    this.#say(`${plural(this.#files.length, "file")} removed`);
+    this.#files = [];
+    this.#surface.changed();
+  }
+
+  async #rename(title: string): Promise<void> {
+    this.#assertStored();
+    await this.backend.service.renameSession(this.#conversation.sessionId, title);
+    this.#say("renamed");
   }
 
   #help(): void {
@@ -423,17 +416,7 @@ export class ChatController {
 
   async #export(path: string): Promise<void> {
     this.#assertStored();
-    const file = resolvePath(path);
-    const { signal } = new AbortController();
-    const records = this.backend.service.exportSession(this.#conversation.sessionId, signal);
-    try {
-      // An existing file is kept.
-      await pipeline(Readable.from(records), createWriteStream(file, { flags: "wx", mode: 0o600 }));
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (isLoomError(error) || code === undefined) throw error;
-      throw new CliError(code === "EEXIST" ? `${path} exists` : `cannot write ${path} (${code})`);
-    }
+    await writeExport(this.backend.service, this.#conversation.sessionId, resolvePath(path));
     this.#say(`written to ${path}`);
   }
 
@@ -487,4 +470,16 @@ function describeFailure(error: unknown): string {
   if (error instanceof CliError) return error.hint === undefined ? error.message : `${error.message}; ${error.hint}`;
   if (isLoomError(error)) return error.message;
   return `internal error: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** Other files are text if they are valid UTF-8. */
+function findMediaType(name: string, bytes: Uint8Array): string {
+  const known = MEDIA_TYPES[extname(name).toLowerCase()];
+  if (known !== undefined) return known;
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return bytes.includes(0) ? "application/octet-stream" : "text/plain";
+  } catch {
+    return "application/octet-stream";
+  }
 }

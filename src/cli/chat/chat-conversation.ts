@@ -6,7 +6,13 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { createLoomReceiver, type SessionView, type ToolCall, type TurnView } from "../../client/index.ts";
+import {
+  type CommandResult,
+  createLoomReceiver,
+  type SessionView,
+  type ToolCall,
+  type TurnView,
+} from "../../client/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { isTerminal } from "../../protocol/record.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
@@ -52,6 +58,7 @@ export class ChatConversation {
   /** Runs of which the last record was received. */
   readonly #closedRuns = new Set<string>();
   readonly #ownRuns = new Set<string>();
+  readonly #cancelled = new Set<string>();
   #sent: readonly UnstartedMessage[] = [];
   #lastId: number | undefined;
   #isFollowing = false;
@@ -103,6 +110,11 @@ export class ChatConversation {
   /** True for a message that this process sent. */
   hasSent(runId: string | undefined): boolean {
     return runId !== undefined && this.#ownRuns.has(runId);
+  }
+
+  /** The user has cancelled the run, so nothing new of it is shown before it has ended. */
+  isCancelled({ runId }: TurnView): boolean {
+    return runId !== undefined && this.#cancelled.has(runId);
   }
 
   /** Returns the turns that ended since the last call. */
@@ -160,6 +172,7 @@ export class ChatConversation {
   async cancel(runIds: readonly string[]): Promise<string | undefined> {
     const { service } = this.#options;
     this.#sent = this.#sent.filter(({ runId }) => !runIds.includes(runId));
+    for (const runId of runIds) this.#cancelled.add(runId);
     const results = await Promise.all(
       runIds.map((run_id) =>
         service.send({
@@ -171,8 +184,11 @@ export class ChatConversation {
         }),
       ),
     );
-    const lost = results.find(({ kind }) => kind === "lost");
-    return lost?.kind === "lost" ? lost.message : undefined;
+    const failed = results.find((result) => result.kind === "lost" || isRefused(result));
+    if (failed?.kind !== "lost" && failed?.kind !== "refused") return undefined;
+    // The run goes on.
+    for (const runId of runIds) this.#cancelled.delete(runId);
+    return failed.message;
   }
 
   close(): void {
@@ -239,6 +255,11 @@ export class ChatConversation {
         this.#options.onChange();
       }, REPLY_WAIT_MS);
   }
+}
+
+/** False if there is nothing left to cancel. */
+function isRefused(result: CommandResult): boolean {
+  return result.kind === "refused" && result.code !== "run_ended" && result.code !== "unknown_run";
 }
 
 function describeCall({ toolId, toolName, approval, ...call }: ToolCall, runId: string): WaitingCall {

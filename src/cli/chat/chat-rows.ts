@@ -5,10 +5,10 @@
  * Invariant: at most `height` rows, none wider than `width`, and the cursor is inside them.
  */
 import type { TurnView } from "../../client/index.ts";
-import { cutColumns, measureColumns, plural } from "../fit-text.ts";
-import { formatDuration } from "../screen/format-note.ts";
+import { cutColumns, formatDuration, measureColumns, plural } from "../fit-text.ts";
+import type { CursorPosition } from "../live-rows.ts";
 import type { UnsentMessage } from "./chat-controller.ts";
-import type { CursorPosition, InputLayout } from "./input-editor.ts";
+import type { InputLayout } from "./input-editor.ts";
 import { describeSlashCommand, type SlashCommand } from "./slash-commands.ts";
 import { summarizeThoughts } from "../screen/thought-rows.ts";
 import type { PaintText } from "../screen/text-rows.ts";

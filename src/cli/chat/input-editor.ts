@@ -5,6 +5,7 @@
  * sent with all of its text.
  */
 import { cleanText, measureColumns, plural } from "../fit-text.ts";
+import type { CursorPosition } from "../live-rows.ts";
 import { splitGraphemes } from "../screen/text-rows.ts";
 
 /** What the cursor moves over at once. */
@@ -12,12 +13,6 @@ interface InputCell {
   readonly text: string;
   /** Shown instead of the text. */
   readonly label?: string;
-}
-
-/** Position in the rows of the input. The column is that of a terminal that shows the parts of an emoji apart. */
-export interface CursorPosition {
-  readonly row: number;
-  readonly column: number;
 }
 
 export interface InputLayout {

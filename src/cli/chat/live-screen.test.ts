@@ -45,7 +45,7 @@ describe("LiveScreen", () => {
       const rows = wrapRows([{ text: words }], { width: screen.width }).map((row) => paintRow(row, (_s, text) => text));
       const { rows: input, cursor } = editor.layOut(screen.width - 2);
       const live = [...rows, ...input.map((row) => `› ${row}`)];
-      screen.draw(live, { row: rows.length + cursor.row, column: cursor.column + 2 });
+      screen.print([], live, { row: rows.length + cursor.row, column: cursor.column + 2 });
       expect(terminal.shown.slice(0, live.length)).toEqual(live.map((row) => row.trimEnd()));
       expect([terminal.row, terminal.column]).toEqual([live.length - 1, measure("› ab👍🏽👍🏽c")]);
     }
@@ -59,10 +59,9 @@ describe("LiveScreen", () => {
     screen.print(["kept"], ["a".repeat(18), "› input"], { row: 1, column: 7 });
     // The terminal wraps the first live row again.
     terminal.columns = 10;
-    terminal.lines = ["kept", "a".repeat(10), "a".repeat(8), "› input", ""].map((line) => splitGraphemes(line).slice());
+    terminal.lines = ["kept", "a".repeat(10), "a".repeat(8), "› input"].map((line) => splitGraphemes(line).slice());
     [terminal.row, terminal.column] = [3, 7];
-    screen.reset();
-    screen.draw(["aaaa", "› input"], { row: 1, column: 7 });
+    screen.print([], ["aaaa", "› input"], { row: 1, column: 7 });
     expect(terminal.shown.join("\n").trimEnd()).toBe("kept\naaaa\n› input");
     expect([terminal.row, terminal.column]).toEqual([2, 7]);
   });

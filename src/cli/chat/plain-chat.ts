@@ -6,7 +6,8 @@ import { createInterface, type Interface } from "node:readline";
 import { cleanText } from "../fit-text.ts";
 import { type ApprovalDialogue, decideCall, type QuestionOptions } from "../run/prompt-for-approval.ts";
 import type { WaitingCall } from "../run/pending-approvals.ts";
-import { OutputClosed, type Terminal } from "../terminal.ts";
+import { STOPPED } from "../stop-signals.ts";
+import { OUTPUT_CLOSED, OutputClosed, type Terminal } from "../terminal.ts";
 import type { ChatBackend } from "./chat-backend.ts";
 import { ChatController, type ChatDecision, type ChatSurface, TWICE_MS } from "./chat-controller.ts";
 import { PlainTurns } from "./plain-turns.ts";
@@ -21,8 +22,6 @@ export interface PlainChatOptions {
 }
 
 const LEFT_WAITING = 3;
-const STOPPED = 130;
-const OUTPUT_CLOSED = 141;
 /** Lines are not wrapped here: the terminal or the screen reader does that. */
 const LONGEST_LINE = 100_000;
 
@@ -87,7 +86,8 @@ export class PlainChat implements ChatSurface {
       // The user has just typed it.
       if (this.#terminal.stdin.isTTY && conversation.hasSent(turn.runId)) this.#turns.skipMessage(turn);
     const finished = conversation.takeFinished().flatMap((turn) => this.#turns.finish(turn, todoLists));
-    this.print([...finished, ...conversation.openTurns.flatMap((turn) => this.#turns.describe(turn, todoLists))]);
+    const open = conversation.openTurns.filter((turn) => !conversation.isCancelled(turn));
+    this.print([...finished, ...open.flatMap((turn) => this.#turns.describe(turn, todoLists))]);
     this.#reportInterruption(conversation.interruption);
     if (!this.#isWorking) this.#settled.resolve();
     this.#prompt();

@@ -2,9 +2,9 @@
  * Describes turns as lines for the plain mode: each call returns what is new since the last one. The answer is returned
  * line by line, so that a screen reader is not interrupted inside a sentence.
  */
-import type { MessagePart, MessageView, TurnView } from "../../client/index.ts";
-import { cleanText, plural } from "../fit-text.ts";
-import { formatDuration } from "../screen/format-note.ts";
+import type { MessagePart, TurnView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
+import { cleanText, formatDuration, plural } from "../fit-text.ts";
 import { summarizeThoughts } from "../screen/thought-rows.ts";
 import { type ShownTodoLists, hasErrorOfEnd } from "../screen/turn-rows.ts";
 

@@ -72,6 +72,8 @@ export class ScreenChat implements ChatSurface {
   /** The turns that are not finished. */
   #writers = new Map<string, TurnWriter>();
   #question: OpenQuestion | undefined;
+  /** Rows of the first turn that is not finished. */
+  #openRows: readonly string[] = [];
   /** Rows about the call that is asked about. */
   #details: readonly string[] = [];
   #notice: string | undefined;
@@ -150,6 +152,7 @@ export class ScreenChat implements ChatSurface {
     this.#endQuestion();
     this.#rows = this.#createRows();
     this.#writers.clear();
+    this.#openRows = [];
   }
 
   async decide(call: WaitingCall, signal: AbortSignal): Promise<ChatDecision | undefined> {
@@ -328,8 +331,8 @@ export class ScreenChat implements ChatSurface {
   }
 
   #resize(): void {
-    this.#screen.reset();
     this.#rows = this.#createRows();
+    this.#openRows = [];
     this.#draw();
   }
 
@@ -370,12 +373,15 @@ export class ScreenChat implements ChatSurface {
     });
     const { liveTurn, openTurns, interruption } = conversation;
     // A later turn is printed when the one before it has ended.
-    const [first] = openTurns.slice(0, 1).map((turn) => write(turn, false));
+    const [first] = openTurns;
+    const isStill = first !== undefined && conversation.isCancelled(first);
+    const written = first === undefined || isStill ? { settled: [], open: [] } : write(first, false);
+    if (!isStill) this.#openRows = written.open;
     const { rows, cursor } = composeChatRows({
       width: this.width,
       height: this.#screen.height,
       paint: this.paint,
-      turnRows: [...(first?.open ?? []), ...this.#details],
+      turnRows: [...this.#openRows, ...this.#details],
       liveTurn,
       waiting: this.#controller.waitingMessages,
       title: this.#describe(),
@@ -386,7 +392,7 @@ export class ScreenChat implements ChatSurface {
       files: files.map(({ name }) => name),
       now: Date.now(),
     });
-    this.#screen.print([...finished, ...(first?.settled ?? []), ...printed], rows, cursor);
+    this.#screen.print([...finished, ...written.settled, ...printed], rows, cursor);
     this.#updateClock(liveTurn !== undefined);
   }
 

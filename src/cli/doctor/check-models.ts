@@ -4,8 +4,7 @@ import { formatModelName, listKeyedModels, parseModelName, resolveProvider } fro
 import { isLoomError } from "../../protocol/index.ts";
 import type { Environment } from "../find-store.ts";
 import { plural } from "../fit-text.ts";
-import { compareClocks } from "./compare-clocks.ts";
-import type { DoctorFinding } from "./doctor-finding.ts";
+import { compareClocks, type DoctorFinding, report } from "./doctor-finding.ts";
 
 const TIMEOUT_MS = 5000;
 const ADVICE: { readonly [code: string]: string } = {
@@ -26,14 +25,8 @@ export async function checkModels(named: string, env: Environment): Promise<read
     const [reached] = online.filter((_, index) => findings[index]?.status !== "failed");
     return reached === undefined ? findings : [...findings, ...(await checkClock(reached, env))];
   }
-  return [
-    {
-      check: "models",
-      status: "warning",
-      message: "no key of a provider is set; the offline model answers",
-      advice: "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or LOOM_MODEL to a local model such as ollama/qwen3",
-    },
-  ];
+  const advice = "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or LOOM_MODEL to a local model such as ollama/qwen3";
+  return [report("models", "warning", "no key of a provider is set; the offline model answers", advice)];
 }
 
 async function checkModel(model: string, isNamed: boolean, env: Environment): Promise<DoctorFinding> {
@@ -43,14 +36,11 @@ async function checkModel(model: string, isNamed: boolean, env: Environment): Pr
     await resolveModel(name, { env });
     const known = await listModels({ provider: name.provider }, { env });
     const message = `${name.provider} answers and has ${plural(known.length, "model")}`;
-    if (!isNamed || known.length === 0 || known.includes(formatModelName(name)))
-      return { check: "models", status: "ok", message };
-    const advice = "`loom models` prints their names";
-    return { check: "models", status: "warning", message: `${message}, but not ${model}`, advice };
+    if (!isNamed || known.length === 0 || known.includes(formatModelName(name))) return report("models", "ok", message);
+    return report("models", "warning", `${message}, but not ${model}`, "`loom models` prints their names");
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    const advice = ADVICE[error.code];
-    return { check: "models", status: "failed", message: error.message, ...(advice === undefined ? {} : { advice }) };
+    return report("models", "failed", error.message, ADVICE[error.code]);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Checks whether the server can listen on its port, or already does. */
 import { createServer } from "node:net";
-import { isJsonObject } from "../../protocol/index.ts";
-import type { DoctorFinding } from "./doctor-finding.ts";
+import { isJsonObject } from "../../protocol/json.ts";
+import { type DoctorFinding, report } from "./doctor-finding.ts";
 
 const TIMEOUT_MS = 2000;
 
@@ -10,25 +10,22 @@ export async function checkPort(host: string, port: number): Promise<DoctorFindi
   const code = await tryToListen(host, port);
   switch (code) {
     case undefined:
-      return { check: "port", status: "ok", message: `${where} is free` };
+      return report("port", "ok", `${where} is free`);
     case "EADDRINUSE":
-      if (await isLoom(where)) return { check: "port", status: "ok", message: `a Loom server runs on ${where}` };
-      return {
-        check: "port",
-        status: "failed",
-        message: `another program uses ${where}`,
-        advice: "stop it, or choose another port with --port or LOOM_PORT",
-      };
-    default:
-      return {
-        check: "port",
-        status: "failed",
-        message: `cannot listen on ${where} (${code})`,
-        advice:
-          code === "EACCES"
-            ? "choose a port above 1023, or use a proxy (deploy/README.md)"
-            : "choose an address of this machine with --host or LOOM_HOST",
-      };
+      if (await isLoom(where)) return report("port", "ok", `a Loom server runs on ${where}`);
+      return report(
+        "port",
+        "failed",
+        `another program uses ${where}`,
+        "stop it, or choose another port with --port or LOOM_PORT",
+      );
+    default: {
+      const advice =
+        code === "EACCES"
+          ? "choose a port above 1023, or use a proxy (deploy/README.md)"
+          : "choose an address of this machine with --host or LOOM_HOST";
+      return report("port", "failed", `cannot listen on ${where} (${code})`, advice);
+    }
   }
 }
 

@@ -8,8 +8,7 @@ import { adviseOnStore } from "../explain-error.ts";
 import { fileExists, hideCredentials, isDatabase, rejectMemory } from "../find-store.ts";
 import { plural } from "../fit-text.ts";
 import { readStatus } from "../store/show-status.ts";
-import { compareClocks } from "./compare-clocks.ts";
-import type { DoctorFinding } from "./doctor-finding.ts";
+import { compareClocks, type DoctorFinding, report } from "./doctor-finding.ts";
 
 const LOW_BYTES = 1024 ** 3;
 
@@ -27,16 +26,16 @@ async function checkFile(file: string): Promise<DoctorFinding> {
     accessSync(isThere ? file : folder, constants.W_OK);
   } catch {
     const advice = `give this user write permission for ${isThere ? file : folder}, or choose another store with LOOM_STORE`;
-    return { check: "store", status: "failed", message: `${file} cannot be written`, advice };
+    return report("store", "failed", `${file} cannot be written`, advice);
   }
   const { bavail, bsize } = statfsSync(folder);
   const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GiB free`;
   const found: DoctorFinding = isThere
     ? await checkContents(file, {}, file)
-    : { check: "store", status: "ok", message: `${file} does not exist yet; the first run creates it` };
+    : report("store", "ok", `${file} does not exist yet; the first run creates it`);
   const message = `${found.message}; ${free}`;
   if (found.status !== "ok" || bavail * bsize >= LOW_BYTES) return { ...found, message };
-  return { check: "store", status: "warning", message, advice: "free some space: runs fail when the disk is full" };
+  return report("store", "warning", message, "free some space: runs fail when the disk is full");
 }
 
 /** The next folder upward that exists. */
@@ -49,15 +48,10 @@ async function checkContents(store: string, options: PostgresOptions, shown: str
   const { status, problem } = await readStatus(store, options);
   if (problem !== undefined) {
     const advice = adviseOnStore(problem, isDatabase(store));
-    const message = `${shown}: ${problem.message}`;
-    return { check: "store", status: "failed", message, ...(advice === undefined ? {} : { advice }) };
+    return report("store", "failed", `${shown}: ${problem.message}`, advice);
   }
   const { sessions = 0, liveRuns = 0 } = status?.counts ?? {};
-  return {
-    check: "store",
-    status: "ok",
-    message: `${shown}: ${plural(sessions, "session")}, ${plural(liveRuns, "live run")}`,
-  };
+  return report("store", "ok", `${shown}: ${plural(sessions, "session")}, ${plural(liveRuns, "live run")}`);
 }
 
 async function checkDatabaseClock(store: string, options: PostgresOptions): Promise<DoctorFinding> {
@@ -70,7 +64,7 @@ async function checkDatabaseClock(store: string, options: PostgresOptions): Prom
     return compareClocks("the database", row?.now ?? Number.NaN, before, Date.now());
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    return { check: "clock", status: "warning", message: `not compared with the database: ${error.message}` };
+    return report("clock", "warning", `not compared with the database: ${error.message}`);
   } finally {
     await db.close();
   }

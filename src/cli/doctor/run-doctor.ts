@@ -13,7 +13,7 @@ import type { Terminal } from "../terminal.ts";
 import { checkModels } from "./check-models.ts";
 import { checkPort } from "./check-port.ts";
 import { checkStore } from "./check-store.ts";
-import type { DoctorFinding } from "./doctor-finding.ts";
+import { type DoctorFinding, report } from "./doctor-finding.ts";
 
 /** A database that is away is reported after this time, in milliseconds. */
 const DATABASE_WAIT_MS = 5000;
@@ -35,7 +35,7 @@ async function* listFindings(parsed: ParsedCommand, env: NodeJS.ProcessEnv): Asy
     settings = readSettings(parsed, env);
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    yield describeError("settings", error);
+    yield report("settings", "failed", error.message, error.hint);
     return;
   }
   yield* describeSettings(settings);
@@ -46,7 +46,7 @@ async function* listFindings(parsed: ParsedCommand, env: NodeJS.ProcessEnv): Asy
   } catch (error) {
     // The URL of another kind of database, or `:memory:`.
     if (!(error instanceof CliError)) throw error;
-    yield describeError("store", error);
+    yield report("store", "failed", error.message, error.hint);
   }
   yield await checkPort(values.host, values.port);
   if (values.agents !== undefined) yield await checkAgents(values.agents);
@@ -62,32 +62,28 @@ function describeVersions(): DoctorFinding {
     `Node ${process.versions.node}`,
     `SQLite ${String(row?.["version"])}`,
   ];
-  return { check: "versions", status: "ok", message: [...versions, `${platform()} ${arch()}`].join(", ") };
+  return report("versions", "ok", [...versions, `${platform()} ${arch()}`].join(", "));
 }
 
 async function checkPage(): Promise<DoctorFinding> {
   const { status } = await createPage()(new Request("http://localhost/"));
-  if (status === 200) return { check: "page", status: "ok", message: "built" };
-  return { check: "page", status: "failed", message: "not built", advice: "run `npm run build:page` in the checkout" };
+  if (status === 200) return report("page", "ok", "built");
+  return report("page", "failed", "not built", "run `npm run build:page` in the checkout");
 }
 
 function* describeSettings({ file, warnings }: ReadSettings): Generator<DoctorFinding> {
-  for (const message of warnings) yield { check: "settings", status: "warning", message };
-  if (warnings.length === 0) yield { check: "settings", status: "ok", message: file ?? "environment and defaults" };
+  for (const message of warnings) yield report("settings", "warning", message);
+  if (warnings.length === 0) yield report("settings", "ok", file ?? "environment and defaults");
 }
 
 async function checkAgents(file: string): Promise<DoctorFinding> {
   try {
     const names = Object.keys(await loadAgents(file));
-    return { check: "agents", status: "ok", message: `${file}: ${names.join(", ")}` };
+    return report("agents", "ok", `${file}: ${names.join(", ")}`);
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return describeError("agents", error);
+    return report("agents", "failed", error.message, error.hint);
   }
-}
-
-function describeError(check: string, { message, hint }: CliError): DoctorFinding {
-  return { check, status: "failed", message, ...(hint === undefined ? {} : { advice: hint }) };
 }
 
 const COLOURS = { ok: "green", warning: "yellow", failed: "red" } as const;

@@ -2,7 +2,8 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
 import { cleanText } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
@@ -12,11 +13,35 @@ const PACKAGE = fileURLToPath(new URL("../../..", import.meta.url));
 /** Its modules are `.mts` files, which work in a project of any type. */
 const STARTER = join(PACKAGE, "examples/starter");
 const MANIFEST = "package.json";
-/** npm does not publish a file with this name. */
-const IGNORE_FILE = ".gitignore";
-const IGNORED = "node_modules/\n";
 /** A project has its own; the agent works without that of the starter. */
 const README = "README.md";
+
+/** For modules that Node runs without a build. */
+const TSCONFIG = {
+  compilerOptions: {
+    target: "es2024",
+    lib: ["es2024", "esnext.disposable", "dom"],
+    module: "nodenext",
+    types: ["node"],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    verbatimModuleSyntax: true,
+    erasableSyntaxOnly: true,
+    allowImportingTsExtensions: true,
+  },
+  include: ["**/*.mts"],
+};
+
+/**
+ * Files of a project that are not in the starter: npm publishes no `.gitignore`, and a checkout checks the starter with
+ * its own tsconfig.json. The store is in `data`.
+ */
+const OTHER_FILES = {
+  ".gitignore": "node_modules/\n",
+  "data/.gitignore": "*\n",
+  "tsconfig.json": `${JSON.stringify(TSCONFIG, null, 2)}\n`,
+};
 
 export async function runInit(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const folder = resolve(parsed.argument ?? ".");
@@ -32,14 +57,17 @@ export async function runInit(parsed: ParsedCommand, terminal: Terminal): Promis
   const hasManifest = existsSync(join(folder, MANIFEST));
   const own = hasManifest ? readManifest(join(folder, MANIFEST)) : undefined;
   const { manifest, start } = createManifest(folder, own, textOption(parsed, "package"));
-  const hasIgnoreFile = existsSync(join(folder, IGNORE_FILE));
+  const others = Object.entries(OTHER_FILES).filter(([file]) => !existsSync(join(folder, file)));
   try {
     for (const file of copied) {
       mkdirSync(dirname(join(folder, file)), { recursive: true });
       cpSync(join(STARTER, file), join(folder, file));
     }
     writeFileSync(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
-    if (!hasIgnoreFile) writeFileSync(join(folder, IGNORE_FILE), IGNORED);
+    for (const [file, text] of others) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true });
+      writeFileSync(join(folder, file), text);
+    }
   } catch (error) {
     throw new CliError(
       `cannot create the project: ${error instanceof Error ? error.message : String(error)}`,
@@ -47,8 +75,7 @@ export async function runInit(parsed: ParsedCommand, terminal: Terminal): Promis
     );
   }
   await terminal.write(`${hasManifest ? "changed" : "created"} ${MANIFEST}\n`);
-  if (!hasIgnoreFile) await terminal.write(`created ${IGNORE_FILE}\n`);
-  for (const file of copied) await terminal.write(`created ${cleanText(file)}\n`);
+  for (const file of [...others.map(([file]) => file), ...copied]) await terminal.write(`created ${cleanText(file)}\n`);
   const path = relative(process.cwd(), folder);
   const commands = [...(path === "" ? [] : [`cd ${quoteWord(path)}`]), "npm install", start];
   await terminal.write(`\nNext:\n${commands.map((command) => `  ${cleanText(command)}\n`).join("")}`);
@@ -79,6 +106,7 @@ function createManifest(
       ...asObject(own["dependencies"]),
       ...(given === undefined ? {} : { "loom-agent": given }),
     },
+    devDependencies: { ...asObject(starter["devDependencies"]), ...asObject(own["devDependencies"]) },
   };
   if (script === undefined) return { manifest, start: `npx ${start}` };
   return { manifest, start: script === "start" ? "npm start" : `npm run ${script}` };

@@ -1,20 +1,16 @@
 /** A knowledge base that is opened on first use, so that runs without a search and server starts do not pay for it. */
+import type { DocumentInfo, KnowledgeBase, Passage, RetrieveOptions, SearchHit } from "../../context/index.ts";
 import type {
   AddedDocument,
   ByteDocument,
-  DocumentInfo,
   DocumentText,
-  KnowledgeBase,
   KnowledgeBaseStats,
-  Passage,
   ReadDocumentOptions,
-  RetrieveOptions,
-  SearchHit,
   SearchOptions,
-} from "../../context/index.ts";
+} from "../../context/knowledge-base/knowledge-base.ts";
 import { MIN_SCORE } from "../../context/knowledge-base/rank-passages.ts";
-import type { ServedKnowledge } from "../../server/index.ts";
-import type { CollectionSearcher } from "../../tools/index.ts";
+import type { ServedKnowledge } from "../../server/api/server-core.ts";
+import type { CollectionSearcher } from "../../tools/knowledge-tool.ts";
 import { type KnowledgeChoice, openForReading, type SharedStore } from "./default-knowledge-base.ts";
 
 export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, AsyncDisposable {

@@ -1,15 +1,17 @@
 /** `loom kb`: adds, lists, searches and removes documents of a knowledge base. */
 import { resolve, sep } from "node:path";
-import type { AddOptions, AddReport, KnowledgeBase } from "../../context/index.ts";
+import type { KnowledgeBase } from "../../context/index.ts";
+import type { AddOptions, AddReport } from "../../context/knowledge-base/knowledge-base.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, quoteGiven, textOption } from "../command.ts";
 import { cleanText, cutColumns, formatJson, plural } from "../fit-text.ts";
+import { STOPPED, untilStopped } from "../stop-signals.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, openForReading, openForWriting } from "./default-knowledge-base.ts";
 import { formatDocument, formatHit } from "./format-documents.ts";
 import { KB_ADD, KB_LIST, KB_REMOVE, KB_SEARCH } from "./kb-commands.ts";
 
-const STOPPED = 130;
 const MAX_HITS = 50;
 const PAGE = 500;
 /** Interval of progress updates in milliseconds. */
@@ -44,27 +46,25 @@ async function add(base: KnowledgeBase, parsed: ParsedCommand, terminal: Termina
   const collection = textOption(parsed, "collection");
   const isJson = parsed.options["json"] === true;
   const totals = { added: 0, updated: 0, unchanged: 0, removed: 0, failedCount: 0 };
-  const stop = new AbortController();
-  const onSignal = (): void => stop.abort();
-  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
-  try {
+  let isComplete = false;
+  await untilStopped(async (signal) => {
+    using _progress = { [Symbol.dispose]: () => terminal.progress(undefined) };
     for (const path of parsed.arguments) {
+      const onProgress = createProgress(terminal);
       const report = await addOne(base, path, {
-        ...(collection === undefined ? {} : { collection }),
-        signal: stop.signal,
-        onProgress: createProgress(terminal),
+        ...dropUndefined({ collection }),
+        signal,
+        onProgress,
       });
       terminal.progress(undefined);
       for (const name of COUNTED) totals[name] += report[name];
       await printReport(path, report, isJson, terminal);
     }
-  } catch (error) {
-    terminal.progress(undefined);
-    if (!stop.signal.aborted) throw error;
+    isComplete = true;
+  });
+  if (!isComplete) {
     terminal.warn("stopped; documents added so far are kept");
     return STOPPED;
-  } finally {
-    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   }
   if (!isJson) await terminal.write(`${describeTotals(totals)}\n`);
   const { failedCount, ...done } = totals;
@@ -128,7 +128,7 @@ async function list(base: KnowledgeBase, parsed: ParsedCommand, terminal: Termin
   const isJson = parsed.options["json"] === true;
   let count = 0;
   for (let after = ""; ;) {
-    const page = await base.list({ ...(collection === undefined ? {} : { collection }), after, limit: PAGE });
+    const page = await base.list({ ...dropUndefined({ collection }), after, limit: PAGE });
     const lines = page.map((one) => (isJson ? formatJson(one) : `${formatDocument(one, terminal)}\n`));
     await terminal.write(lines.join(""));
     count += page.length;
@@ -144,10 +144,7 @@ async function search(base: KnowledgeBase, parsed: ParsedCommand, terminal: Term
   const collection = textOption(parsed, "collection");
   const given = textOption(parsed, "limit");
   const limit = given === undefined ? undefined : readLimit(given);
-  const hits = await base.search(parsed.arguments.join(" "), {
-    ...(collection === undefined ? {} : { collection }),
-    ...(limit === undefined ? {} : { limit }),
-  });
+  const hits = await base.search(parsed.arguments.join(" "), dropUndefined({ collection, limit }));
   if (parsed.options["json"] === true) await terminal.write(hits.map(formatJson).join(""));
   else if (hits.length > 0)
     await terminal.write(`${hits.map((hit, index) => formatHit(hit, index + 1, terminal)).join("\n\n")}\n`);

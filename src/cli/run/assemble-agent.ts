@@ -1,9 +1,10 @@
 /** Creates the agent of `loom run` and `loom chat` from the options of the command. */
 import { agent, type Agent } from "../../agents/index.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { openAgentResources, type ResourceContext } from "../agent-resources.ts";
 import type { AssemblyOptions } from "./read-run-options.ts";
 
-/** Disposing stops the MCP servers and closes the knowledge base. */
+/** Disposing closes the agent, stops the MCP servers and closes the knowledge base. */
 export interface AssembledAgent extends AsyncDisposable {
   readonly agent: Agent;
   /** Problems of MCP servers. */
@@ -19,21 +20,24 @@ export async function assembleAgent(
   const { system, reasoning } = options;
   if (options.agent.kind === "own") {
     const { agent: own } = options.agent;
-    return { agent: own, warnings: [], [Symbol.asyncDispose]: async () => undefined };
+    return { agent: own, warnings: [], [Symbol.asyncDispose]: () => own.close() };
   }
   const resources = await openAgentResources(options, context);
   const { model, tools, retriever, warnings } = resources;
+  const created = agent({
+    ...options.agent,
+    model,
+    tools,
+    reasoning,
+    onError,
+    ...dropUndefined({ systemInstructions: system, retriever }),
+  });
   return {
-    agent: agent({
-      ...options.agent,
-      model,
-      tools,
-      reasoning,
-      onError,
-      ...(system === undefined ? {} : { systemInstructions: system }),
-      ...(retriever === undefined ? {} : { retriever }),
-    }),
+    agent: created,
     warnings,
-    [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await created.close();
+      await resources[Symbol.asyncDispose]();
+    },
   };
 }

@@ -4,7 +4,7 @@
  */
 import { LOOM_DECODING } from "../../dialects/loom/decode.ts";
 import { encodeNdjson } from "../../framing/index.ts";
-import type { StreamModes } from "../../protocol/index.ts";
+import type { StreamModes } from "../../protocol/stream-modes.ts";
 import { isTerminal } from "../../protocol/record.ts";
 import { escapeJson } from "../fit-text.ts";
 import type { SessionService } from "../sessions/session-service.ts";

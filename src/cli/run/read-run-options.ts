@@ -2,9 +2,9 @@
 import { isUtf8 } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { isLoomError, type StreamModes } from "../../protocol/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
-import { readStreamModes } from "../../protocol/stream-modes.ts";
+import { readStreamModes, type StreamModes } from "../../protocol/stream-modes.ts";
 import { CliError, type ParsedCommand, quoteGiven, quoteOption, quoteWord, textOption } from "../command.ts";
 import type { LoadedAgents } from "../load-agents.ts";
 import { readChunks } from "../read-chunks.ts";
@@ -12,6 +12,7 @@ import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
 import { NONE } from "../serve/setting.ts";
+import { describeNextCommand, SERVICE_OPTIONS } from "../sessions/server-settings.ts";
 import type { FrameFormat } from "./print-frames.ts";
 import {
   assertSettingsApply,
@@ -86,7 +87,7 @@ export async function readRunOptions(
   return {
     ...options,
     describeResume: (missingTools = []) => describeResume(parsed, options.sessionId, missingTools),
-    describeCommand: (command) => describeCommand(parsed, options.sessionId, command),
+    describeCommand: (command) => describeNextCommand(parsed, `${command} ${quoteWord(options.sessionId)}`),
     message: await readMessage(parsed, terminal),
   };
 }
@@ -132,7 +133,7 @@ export async function readServerRunOptions(parsed: ParsedCommand, terminal: Term
     approve: readApproval(parsed),
     frames: readFrameFormat(parsed),
     describeResume: () => describeResume(parsed, session.sessionId, []),
-    describeCommand: (command) => describeCommand(parsed, session.sessionId, command),
+    describeCommand: (command) => describeNextCommand(parsed, `${command} ${quoteWord(session.sessionId)}`),
     message: await readMessage(parsed, terminal),
   };
 }
@@ -158,14 +159,8 @@ function readApproval(parsed: ParsedCommand): ApprovalChoice {
   return readChoice("approve", textOption(parsed, "approve") ?? "ask", APPROVALS) as ApprovalChoice;
 }
 
-/** Options that say where the session is. */
-const PLACE_OPTIONS = ["store", "server", "token-file"];
 /** Options to repeat when the run is resumed, since they are not stored. */
-const RESUME_OPTIONS = [...PLACE_OPTIONS, "agents", "agent", ...RESOURCE_OPTIONS];
-
-function describeCommand(parsed: ParsedCommand, sessionId: string, command: string): string {
-  return [`loom ${command}`, quoteWord(sessionId), ...quoteGiven(parsed, PLACE_OPTIONS)].join(" ");
-}
+const RESUME_OPTIONS = [...Object.keys(SERVICE_OPTIONS), "agents", "agent", ...RESOURCE_OPTIONS];
 
 function describeResume(parsed: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
   const kept = quoteGiven(parsed, RESUME_OPTIONS);

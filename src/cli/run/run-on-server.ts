@@ -1,6 +1,6 @@
 /** `loom run --server`: sends a message to a server, and shows the run like one of this machine. */
 import { randomUUID } from "node:crypto";
-import type { SessionDetails } from "../../server/api/shapes.generated.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openRemoteService } from "../sessions/open-service.ts";
@@ -9,7 +9,7 @@ import type { SessionService } from "../sessions/session-service.ts";
 import type { ServiceAddress } from "../sessions/server-settings.ts";
 import type { Terminal } from "../terminal.ts";
 import { readServerRunOptions, type ServerRunOptions } from "./read-run-options.ts";
-import { SERVER_HOLDER, type WatchTarget, WatchedRun } from "./watched-run.ts";
+import { findUnfinishedRun, SERVER_HOLDER, type WatchTarget, WatchedRun } from "./watched-run.ts";
 
 export async function runOnServer(
   parsed: ParsedCommand,
@@ -41,9 +41,7 @@ async function findTarget(
     session: sessionId,
     message,
     run_id: runId,
-    ...(agent === undefined ? {} : { agent }),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(instructions === undefined ? {} : { instructions }),
+    ...dropUndefined({ agent, reasoning, instructions }),
   });
   if (sent.kind === "lost")
     throw new CliError(
@@ -55,13 +53,4 @@ async function findTarget(
   // A live run may need an approval first.
   const after = latest?.status === "live" ? latest.first_event_id - 1 : (before?.last_event_id ?? 0);
   return { runId, after, commandId };
-}
-
-function findUnfinishedRun(session: SessionDetails): WatchTarget {
-  const [latest] = session.runs;
-  if (latest?.status === "live") return { runId: latest.run_id, after: latest.first_event_id - 1 };
-  const [queued] = session.queued;
-  if (queued !== undefined) return { runId: queued.run_id, after: session.last_event_id, commandId: queued.command_id };
-  const how = latest === undefined ? "it has no runs" : `the last run is ${latest.status}`;
-  throw new CliError(`session \`${session.session_id}\` has no run to resume (${how})`, "send a message instead");
 }

@@ -92,6 +92,11 @@ describe("WatchedRun", () => {
     const next = await startShell(log, [tool]);
     await next.asked();
     next.type("\u0003");
+    // A second signal does not wait for the run.
+    const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
+    process.emit("SIGINT");
+    expect(exit).toHaveBeenCalledExactlyOnceWith(130);
+    exit.mockRestore();
     expect(await next.code).toBe(130);
     expect(await statusOf(log)).toBe("cancelled");
     await next.holder[Symbol.asyncDispose]();

@@ -5,11 +5,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import type { SessionDetails } from "../../server/api/shapes.generated.ts";
 import { CliError } from "../command.ts";
 import { cleanText, cutColumns, plural, wrapText } from "../fit-text.ts";
 import type { SessionService } from "../sessions/session-service.ts";
 import { MAX_REASON, SessionScreen } from "../screen/session-screen.ts";
-import { OutputClosed, type Terminal } from "../terminal.ts";
+import { OUTPUT_CLOSED, OutputClosed, type Terminal } from "../terminal.ts";
 import { Approver } from "./approver.ts";
 import { promptForApproval, findPromptTerminal, type PromptTerminal } from "./prompt-for-approval.ts";
 import type { WaitingCall } from "./pending-approvals.ts";
@@ -27,6 +28,16 @@ export interface WatchTarget {
   readonly commandId?: string;
 }
 
+/** Finds the run to resume: the live one, or else the next message. Throws a CliError if there is none. */
+export function findUnfinishedRun({ session_id, runs, queued, last_event_id }: SessionDetails): WatchTarget {
+  const [latest] = runs;
+  if (latest?.status === "live") return { runId: latest.run_id, after: latest.first_event_id - 1 };
+  const [next] = queued;
+  if (next !== undefined) return { runId: next.run_id, after: last_event_id, commandId: next.command_id };
+  const how = latest === undefined ? "it has no runs" : `the last run is ${latest.status}`;
+  throw new CliError(`session \`${session_id}\` has no run to resume (${how})`, "send a message instead");
+}
+
 /** Whether this process runs the messages of the session. */
 export type RunHolder = Pick<SessionHolder, "ready" | "finished" | "isHolding" | "onHolding" | "missingTools" | "idle">;
 
@@ -41,7 +52,6 @@ export const SERVER_HOLDER: RunHolder = {
 };
 
 const EXIT_CODES = { completed: 0, error: 1, waiting: 3, cancelled: 130 };
-const OUTPUT_CLOSED = 141;
 /** Interval of checks whether a queued message was rejected, in milliseconds. */
 const POLL_MS = 500;
 const REMOTE_POLL_MS = 5000;
@@ -190,7 +200,7 @@ export class WatchedRun {
     const own = items.findIndex(({ run_id }) => run_id === this.#target.runId);
     const count = items.slice(0, own === -1 ? undefined : own).filter(({ status }) => status !== "live").length;
     if (count === 0) return;
-    const show = cleanText(this.#options.describeCommand("show"));
+    const show = this.#options.describeCommand("show");
     this.#say(`${plural(count, "queued message")} ran after it; to read the session:\n  ${show}`);
   }
 
@@ -258,7 +268,7 @@ export class WatchedRun {
     this.#approver.close();
     const cancelling = this.#cancel("cancelled by the user");
     // A run that has not started is cancelled when it starts.
-    if (this.#follower.hasStarted) this.#say("cancelling; press Ctrl-C again to exit immediately");
+    if (this.#follower.hasStarted) this.#screen.lastLine("cancelling; press Ctrl-C again to exit immediately");
     else void cancelling.then(() => this.#stop.abort());
     cancelling.catch(this.#failed.reject);
   }
@@ -303,7 +313,7 @@ export class WatchedRun {
       );
     if (this.#promptTerminal === undefined && calls.length > 0) {
       const all = calls.length > 1 ? " --all" : "";
-      const decide = cleanText(this.#options.describeCommand("approve"));
+      const decide = this.#options.describeCommand("approve");
       this.#say(`to decide:\n  ${decide} --allow${all}\n  ${decide} --deny${all}`);
     }
     this.#say(`the run is left waiting; to continue it:\n  ${cleanText(this.#options.describeResume(missing))}`);

@@ -80,6 +80,18 @@ describe("on a terminal", () => {
     expect(shown().slice(-3)).toEqual(["It is 42.", expect.stringMatching(/^completed/), ""]);
   });
 
+  test("shows nothing new after the last line, until the turn is over", async () => {
+    const { screen, shown } = createScreen({ out: 80, err: 80, isOneRun: true });
+    await show(screen, START, enter("think-1"), say("One "));
+    screen.lastLine("cancelling");
+    expect(shown()).toEqual(["cancelling", "One"]);
+    await show(screen, say("two"));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(shown()).toEqual(["cancelling", "One"]);
+    await show(screen, exit("think-1", { Err: "cancelled" }), { ...END, status: "cancelled" }, reply("", "think-1"));
+    expect(shown()).toEqual(["cancelling", "One two", expect.stringMatching(/^cancelled/), ""]);
+  });
+
   test("shows only the end of rows that do not fit, and all of them when they stay", async () => {
     const { screen, shown } = createScreen({ out: 80, err: 80, isOneRun: true });
     const lines = Array.from({ length: 60 }, (_, index) => `- item ${index}`);

@@ -42,6 +42,8 @@ export class SessionScreen {
   #hasShown = false;
   /** Lines held back while a prompt is shown. */
   #held: string[] | undefined;
+  /** Nothing new is drawn before the turn is over. */
+  #isFrozen = false;
   #timer: NodeJS.Timeout | undefined;
   #drawing: Promise<void> = Promise.resolve();
 
@@ -80,6 +82,15 @@ export class SessionScreen {
       this.#terminal.warn(text);
       this.#drawSoon();
     }
+  }
+
+  /** Writes a line to standard error, after which a terminal shows nothing new before the turn is over. */
+  lastLine(text: string): void {
+    // A terminal shows ^C where the cursor is.
+    this.line(this.showsFailures ? `\r${text}` : text);
+    // The line has removed the rows.
+    this.#draw(false);
+    this.#isFrozen = this.#held === undefined;
   }
 
   /** Holds back all output until `release`, while a prompt is shown. */
@@ -164,7 +175,8 @@ export class SessionScreen {
   #draw(isOver: boolean): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const turn = this.#held === undefined ? this.#findTurn() : undefined;
+    if (isOver) this.#isFrozen = false;
+    const turn = this.#held === undefined && !this.#isFrozen ? this.#findTurn() : undefined;
     const { live } = this.#view ?? {};
     if (turn === undefined || live === undefined) return;
     this.#drawing = live.draw(turn, this.#todoLists, isOver);

@@ -2,7 +2,8 @@
  * Writes one turn of the view to a terminal while it runs: rows that no longer change are returned once and in order, rows
  * that may change every time.
  */
-import type { MessagePart, MessageView, ToolCall, TurnView } from "../../client/index.ts";
+import type { MessagePart, ToolCall, TurnView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
 import { formatThoughts } from "./thought-rows.ts";
 import type { ShownTodoLists, TurnRows } from "./turn-rows.ts";
 

@@ -4,11 +4,12 @@
  */
 import { type LanguageModel, listModels, type ModelName } from "../../models/index.ts";
 import { formatModelName, parseModelName } from "../../models/resolve-model.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { openModel } from "../agent-resources.ts";
 import type { Environment } from "../find-store.ts";
-import { listDefaultModels } from "./list-default-models.ts";
 import { NONE } from "./setting.ts";
+import { listDefaultModels } from "./settings.ts";
 
 export interface NamedModel {
   /** For example `openai/gpt-5` or `offline`. */
@@ -78,14 +79,7 @@ async function expand(
   const { provider } = name;
   const isSame = provider === first.provider;
   try {
-    return await list(
-      {
-        provider,
-        ...(isSame && baseURL !== undefined ? { baseURL } : {}),
-        ...(isSame && apiKey !== undefined ? { apiKey } : {}),
-      },
-      { env },
-    );
+    return await list({ provider, ...(isSame ? dropUndefined({ baseURL, apiKey }) : {}) }, { env });
   } catch (error) {
     if (!isLoomError(error)) throw error;
     onWarning(error.message);

@@ -2,8 +2,8 @@
  * Reads the setting `tool-rules`: `write_file=ask` applies to all agents, `react:write_file=deny` to one. If a tool has
  * several rules, the strictest wins.
  */
-import type { ToolRule, ToolRules } from "../../protocol/index.ts";
-import { findToolRule } from "../../protocol/tool-rules.ts";
+import type { ToolRules } from "../../protocol/index.ts";
+import { findToolRule, type ToolRule } from "../../protocol/tool-rules.ts";
 import { CliError } from "../command.ts";
 
 interface ParsedToolRule {

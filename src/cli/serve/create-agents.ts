@@ -2,7 +2,8 @@
  * Creates the agents of `loom serve`: one of each kind for each model, with shared tools. Agents of the first model are
  * named after their kind (`react`), the others after kind and model (`react:openai/gpt-5`).
  */
-import { agent, type CommonOptions, createTitleWriter } from "../../agents/index.ts";
+import { agent, type CommonOptions } from "../../agents/index.ts";
+import { createTitleWriter } from "../../agents/create-title-writer.ts";
 import { isStrategyAgent } from "../../protocol/strategy-settings.ts";
 import type { ServedAgent } from "../../server/runs/run-dispatcher.ts";
 import type { AgentResources } from "../agent-resources.ts";

@@ -1,12 +1,14 @@
 /**
- * The log of a server on standard error: plain lines, or JSON written by pino. Secrets are redacted: values that look
+ * The log of a server on standard error, and what goes there: plain lines, or JSON written by pino. Secrets are redacted: values that look
  * like secrets, and the secrets in the environment of this process. Disabled levels cost nothing.
  */
 import { Writable } from "node:stream";
-import type { LoggerLike } from "../../observe/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
 import { createRedactor } from "../../observe/logs/create-redactor.ts";
 import { createSecretNames } from "../../observe/logs/secret-names.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
+import type { Notice, Notify } from "../../server/guard/notice.ts";
 import type { Environment } from "../find-store.ts";
 import { cleanText, escapeJson } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
@@ -40,7 +42,7 @@ export async function createLogger(
     (fields: object, message: string): void => {
       if (LEVELS.indexOf(level) < least) return;
       const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-      const safe = redactor.cleanValue(given, { maxCharacters: MAX_CHARACTERS }) as object;
+      const safe = redactor.cleanValue(given, MAX_CHARACTERS) as object;
       logger[level](safe, redactor.cleanText(message, MAX_CHARACTERS));
     };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
@@ -94,4 +96,49 @@ function createPlainLogger(terminal: Terminal): LoggerLike {
 function showValue(value: unknown): string {
   const shown = typeof value === "string" && /^[\w.:/@-]+$/.test(value) ? value : (JSON.stringify(value) ?? "");
   return shorten(shown, MAX_SHOWN);
+}
+
+/** Maximum depth of `cause`. */
+const MAX_CAUSES = 4;
+
+/**
+ * Logs server errors under the ID that the client received. The stack is logged for unexpected errors, and with `isDebug` for every error.
+ */
+export function createReporter(logger: LoggerLike, isDebug: boolean): (error: unknown, errorId: string) => void {
+  return (error, errorId) => {
+    const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error));
+    const why = describeCause(cause);
+    const more = {
+      ...(isLoomError(error) ? { code: error.code, details: error.details } : {}),
+      ...(why === "" ? {} : { cause: why }),
+      ...(isDebug || !isLoomError(error) ? { stack } : {}),
+    };
+    logger.error({ error_id: errorId, error: name, ...more }, message);
+  };
+}
+
+function describeCause(first: unknown): string {
+  const words: string[] = [];
+  let cause = first;
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++) {
+    words.push(cause.message);
+    cause = cause.cause;
+  }
+  return words.join("; because: ");
+}
+
+/** Logs requests rejected because of their Host or Origin header, with the setting that would allow them. */
+export function createNotifier(logger: LoggerLike, settings: Pick<Settings, "origins" | "hosts">): Notify {
+  return (notice) => {
+    // The command allows requests without authentication by its own checks.
+    if (notice.option !== "auth") logger.warn({}, describeNotice(notice, settings[notice.option]));
+  };
+}
+
+/** The suggested setting includes the current values, so it can be copied as is. */
+function describeNotice({ kind, name, option, allow }: Notice, allowed: readonly string[]): string {
+  const header = kind === "host_refused" ? "host" : "origin";
+  const refused = `rejected a request: ${header} ${allow ?? JSON.stringify(name)} is not allowed`;
+  if (allow === undefined) return refused;
+  return `${refused}; to allow it, set LOOM_${option.toUpperCase()}=${[...allowed, allow].join(",")}`;
 }

@@ -7,9 +7,11 @@ import { CliError, parseCommand, usageOf } from "../command.ts";
 import { collectDatabaseOptions, findUnusedSettings, readDatabaseOptions } from "../database-settings.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import { readSettings } from "./read-settings.ts";
-import { describeSettings, SERVE, settingsTable } from "./serve-command.ts";
+import { settingsTable } from "../../../scripts/generate/emit-settings.ts";
+import { describeSettings, SERVE } from "./serve-command.ts";
 import type { Setting } from "./setting.ts";
-import { flagOf, SETTING_KEYS, SETTINGS, variableOf } from "./settings.ts";
+import { variableOf } from "./setting.ts";
+import { flagOf, SETTING_KEYS, SETTINGS } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-settings-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -7,14 +7,14 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { isJsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
 import { type Environment, readVariable } from "../find-store.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import { CLIENT_VARIABLES } from "../sessions/server-settings.ts";
 import { completeLimits, LIMIT_KEYS, LIMITS } from "./limits.ts";
-import { describeGivenValue, type Setting } from "./setting.ts";
-import { SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
+import { readValue, type Setting, variableOf } from "./setting.ts";
+import { SETTING_KEYS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
 
 export type SettingSource = "flag" | "environment" | "file" | "default";
 
@@ -78,11 +78,8 @@ function listGiven(
 }
 
 function readGiven(setting: Setting<unknown>, { value, source, name }: GivenValue, file: string | undefined): unknown {
-  const { kind, isSecret = false } = setting;
-  const read = kind.read(value);
-  const why = read === undefined ? kind.explain?.(value) : undefined;
-  if (why !== undefined) throw new CliError(`${name}: ${why}`);
-  if (read === undefined) throw new CliError(`${name}: ${describeGivenValue(value, isSecret)} is not ${kind.expected}`);
+  const { kind } = setting;
+  const read = readValue(setting, name, value);
   const isUrl = typeof read === "string" && /^[a-z][a-z\d+.-]+:\/\//i.test(read);
   const isFromFile = source === "file" && kind.isPath === true && !isUrl && file !== undefined;
   return isFromFile && kind.words?.includes(read as string) !== true ? resolve(dirname(file), read as string) : read;

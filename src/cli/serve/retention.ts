@@ -1,6 +1,7 @@
 /** Prunes the store periodically: old runs according to the retention settings, and outcomes of old commands always. */
 import type { Log } from "../../log/index.ts";
-import type { LoggerLike } from "../../observe/index.ts";
+import type { LoggerLike } from "../../observe/logs/create-log-observer.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { Settings } from "./settings.ts";
 
 /** Delay of the first pruning after the start. */
@@ -13,7 +14,7 @@ export function startRetention(
   onPruned: (deleted: { readonly runs: number; readonly bytes: number }) => void = () => undefined,
 ): AsyncDisposable {
   const { "retention-age": maxAgeMs, "retention-bytes": maxBytes, "retention-every": every } = settings;
-  const policy = { ...(maxAgeMs === undefined ? {} : { maxAgeMs }), ...(maxBytes === undefined ? {} : { maxBytes }) };
+  const policy = dropUndefined({ maxAgeMs, maxBytes });
   let isStopped = false;
   let going: Promise<void> = Promise.resolve();
   const prune = async (): Promise<void> => {

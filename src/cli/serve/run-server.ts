@@ -2,10 +2,11 @@
  * Runs the server of `loom serve`: opens the store, creates the agents, serves until a signal arrives, and shuts down.
  * It does not handle requests.
  */
-import { LOG_LIMITS } from "../../log/index.ts";
+import { LOG_LIMITS } from "../../log/log-limits.ts";
 import type { StoredLog, StoreOptions } from "../../log/open-log.ts";
 import { createLogObserver, createPrometheusObserver, type PrometheusObserver } from "../../observe/index.ts";
 import { formatModelName, parseModelName } from "../../models/resolve-model.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { createPage, type ServerLimits, startLoomServer } from "../../server/index.ts";
 import { readLimits } from "../../server/guard/server-limits.ts";
@@ -14,20 +15,16 @@ import { collectDatabaseOptions, findUnusedSettings } from "../database-settings
 import { type AgentResources, openAgentResources } from "../agent-resources.ts";
 import { describeError } from "../explain-error.ts";
 import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
-import { cutColumns } from "../fit-text.ts";
+import { cutColumns, formatDuration } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
 import { openStore } from "../open-store.ts";
-import { formatDuration } from "../screen/format-note.ts";
 import type { StoreParts } from "../store-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseServerKnowledgeBase } from "./choose-server-knowledge-base.ts";
 import { createAgents } from "./create-agents.ts";
-import { createLogger } from "./create-logger.ts";
-import { createNotifier } from "./create-notifier.ts";
-import { createReporter } from "./create-reporter.ts";
+import { createLogger, createNotifier, createReporter } from "./create-logger.ts";
 import { openServerAudit } from "./open-server-audit.ts";
-import { describeServer } from "./describe-server.ts";
 import { openAdditionalModels } from "./additional-models.ts";
 import { openAuth } from "./open-auth.ts";
 import { startRetention } from "./retention.ts";
@@ -35,7 +32,7 @@ import { timer } from "./setting.ts";
 import { LIMITS, SERVER_OPTIONS } from "./limits.ts";
 import { type SettingKey, SETTINGS, type Settings } from "./settings.ts";
 import { BUILT_IN_AGENTS } from "../strategy-items.ts";
-import { waitForSignal } from "./wait-for-signal.ts";
+import { waitForSignal } from "../stop-signals.ts";
 
 /** Throws a CliError for errors that the user can fix. */
 export async function runServer(settings: Settings, terminal: Terminal): Promise<number> {
@@ -109,15 +106,13 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     allowPublic: values["allow-public"],
     allowLinks: values["allow-links"],
     links: auth.links,
-    ...(values["base-path"] === undefined ? {} : { basePath: values["base-path"] }),
     blobs,
-    ...(resources.knowledge === undefined ? {} : { knowledge: resources.knowledge }),
     limits,
     origins: values.origins,
     devOrigins: values["dev-origins"],
     hosts: values.hosts,
     trustedProxies: values["trusted-proxies"],
-    ...(auth.options === undefined ? {} : { auth: auth.options }),
+    ...dropUndefined({ basePath: values["base-path"], knowledge: resources.knowledge, auth: auth.options }),
     ...(audit === undefined ? {} : { audit: audit.write, auditRequired: values["audit-required"] }),
     observers: [await createLogObserver({ logger }), ...(prometheus === undefined ? [] : [prometheus])],
     ...(prometheus === undefined ? {} : { meter: prometheus, register: prometheus.register }),
@@ -268,4 +263,35 @@ function toSettingNames(message: string): string {
     const key = limit ?? word.replaceAll(/[A-Z]+/g, (letters) => `-${letters.toLowerCase()}`);
     return Object.hasOwn(SETTINGS, key) || Object.hasOwn(LIMITS, key) ? `\`${key}\`` : quoted;
   });
+}
+
+interface ServerDescription {
+  readonly url: string;
+  readonly store: string;
+  readonly model: string;
+  /** Requests need a credential. */
+  readonly requiresAuth: boolean;
+}
+
+/** The text a server prints after it has started: its URL and commands to try. */
+function describeServer({ url, store, model, requiresAuth }: ServerDescription, terminal: Terminal): string {
+  const isOffline = model === "offline" || model.startsWith("offline/");
+  const note = isOffline ? " (offline demo, not a language model; choose one with --model)" : "";
+  const bearer = requiresAuth ? ` -H "authorization: Bearer $TOKEN"` : "";
+  const rows: readonly (readonly [string, string])[] = [
+    ["page", `${url}/`],
+    ...(requiresAuth
+      ? [["sign in", "with a token, on the page or as $TOKEN below; create one with `loom token create NAME`"] as const]
+      : []),
+    [
+      "ask",
+      `curl -N ${url}/api/chat${bearer} -H 'content-type: application/json' -d '{"session_id":"demo","content":"What is 6*7?"}'`,
+    ],
+    ["replay", `curl -N ${url}/v1/sessions/demo/events${bearer}`],
+    ["model", `${model}${note}`],
+    ["store", store],
+  ];
+  const lines = rows.map(([name, text]) => `  ${terminal.style("dim", name.padEnd(7))} ${text}\n`);
+  // The first line is parsed by programs that wait for the URL.
+  return `listening on ${terminal.style("bold", url)}\n${lines.join("")}`;
 }

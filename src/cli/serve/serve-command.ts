@@ -1,15 +1,14 @@
-/** Declares `loom serve`, and prints its settings for `--print-config` and docs/configuration.md. */
+/** Declares `loom serve`, and prints its settings for `--print-config`. */
 import type { CliCommand, CliOption } from "../command.ts";
 import { listRows } from "../command.ts";
 import { AGENTS_NOTE } from "../load-agents.ts";
 import { SET_TABLE } from "../commands.ts";
 import type { Environment } from "../find-store.ts";
-import { CLIENT_SETTINGS } from "../sessions/server-settings.ts";
 import type { ReadSettings } from "./read-settings.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import { LIMIT_KEYS, LIMITS } from "./limits.ts";
-import type { Setting } from "./setting.ts";
-import { flagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
+import { type Setting, variableOf } from "./setting.ts";
+import { flagOf, SETTING_KEYS, type SettingKey, SETTINGS } from "./settings.ts";
 
 function describeSetting(key: SettingKey): CliOption {
   const { kind, about, defaultValue } = SETTINGS[key] as Setting<unknown>;
@@ -27,7 +26,7 @@ function describeSetting(key: SettingKey): CliOption {
 }
 
 /** Returns the default in Markdown, or an empty string if there is none. */
-function showDefault({ kind, defaultValue, defaultLabel }: Setting<unknown>): string {
+export function showDefault({ kind, defaultValue, defaultLabel }: Setting<unknown>): string {
   if (defaultLabel !== undefined) return defaultLabel;
   if (typeof defaultValue === "boolean") return defaultValue ? "`on`" : "`off`";
   const shown = defaultValue === undefined ? "" : kind.show(defaultValue);
@@ -96,53 +95,4 @@ function describeSource(key: SettingKey, source: string, value: unknown, file: s
   if (source === "flag") return `--${value === false ? "no-" : ""}${key}`;
   if (source === "environment") return variableOf(key);
   return source === "file" ? (file ?? "") : "default";
-}
-
-const TABLE_HEAD = [
-  "| setting | flag | variable | value | default | description |",
-  "| --- | --- | --- | --- | --- | --- |",
-];
-
-/** Returns the tables of docs/configuration.md. */
-export function settingsTable(): string {
-  const lines: string[] = [];
-  let group = "";
-  for (const key of SETTING_KEYS) {
-    const setting = SETTINGS[key] as Setting<unknown>;
-    if (setting.group !== group) {
-      group = setting.group;
-      lines.push("", `### ${group}`, "", ...TABLE_HEAD);
-    }
-    lines.push(formatRow(key, flagOf(key), setting, showDefault(setting)));
-  }
-  return lines.join("\n").trim();
-}
-
-/** Returns the table of the limits in docs/configuration.md. */
-export function limitsTable(): string {
-  const rows = LIMIT_KEYS.map((key) => {
-    const limit = LIMITS[key] as Setting<unknown>;
-    return `| \`${key}\` | ${limit.kind.expected} | ${showDefault(limit)} | ${limit.about} |`;
-  });
-  return ["| limit | value | default | description |", "| --- | --- | --- | --- |", ...rows].join("\n");
-}
-
-/** Returns the table of the settings of commands that use a server. */
-export function clientSettingsTable(): string {
-  const rows = Object.entries(CLIENT_SETTINGS).map(([key, setting]: [string, Setting<string>]) =>
-    formatRow(key, setting.isSecret === true ? undefined : key, setting, ""),
-  );
-  return [...TABLE_HEAD, ...rows].join("\n");
-}
-
-function formatRow(key: string, flag: string | undefined, setting: Setting<unknown>, defaultValue: string): string {
-  const cells = [
-    `\`${key}\``,
-    flag === undefined ? "none (secret)" : `\`--${flag}\``,
-    `\`${variableOf(key)}\``,
-    setting.kind.expected,
-    defaultValue === "" ? "none" : defaultValue,
-    setting.about,
-  ];
-  return `| ${cells.join(" | ")} |`;
 }

@@ -3,6 +3,7 @@
  * the configuration file). This module does not know individual settings.
  */
 import { describeValue } from "../../protocol/fault.ts";
+import { CliError } from "../command.ts";
 import { type Environment, hideCredentials } from "../find-store.ts";
 import { MAX_TIMER_MS } from "../../protocol/limit-timer.ts";
 
@@ -38,7 +39,6 @@ export interface Setting<T> {
   readonly findDefault?: (env: Environment, store?: string) => T;
   /** Has no flag, because other users can see flags, and is never printed. */
   readonly isSecret?: boolean;
-  readonly group: string;
 }
 
 export interface SettingWithDefault<T> extends Setting<T> {
@@ -53,23 +53,13 @@ export interface OptionalSetting<T> extends Setting<T> {
 export type ValueOf<S> =
   S extends SettingWithDefault<infer T> ? T : S extends OptionalSetting<infer T> ? T | undefined : never;
 
-export function define<T>(
-  group: string,
-  kind: Setting<T>["kind"],
-  defaultValue: T,
-  about: string,
-): SettingWithDefault<T> {
-  return { group, kind, defaultValue, about };
+export function define<T>(kind: Setting<T>["kind"], defaultValue: T, about: string): SettingWithDefault<T> {
+  return { kind, defaultValue, about };
 }
 
 /** Defines a setting without a default value. */
-export function defineOptional<T>(
-  group: string,
-  kind: Setting<T>["kind"],
-  about: string,
-  defaultLabel?: string,
-): OptionalSetting<T> {
-  return { group, kind, defaultValue: undefined, about, ...(defaultLabel === undefined ? {} : { defaultLabel }) };
+export function defineOptional<T>(kind: Setting<T>["kind"], about: string, defaultLabel?: string): OptionalSetting<T> {
+  return { kind, defaultValue: undefined, about, ...(defaultLabel === undefined ? {} : { defaultLabel }) };
 }
 
 export const text: SettingKind<string> = {
@@ -237,6 +227,19 @@ export function listOf(noun: string, isItem: (item: string) => boolean): Setting
     },
     show: (value) => value.join(","),
   };
+}
+
+/** The environment variable of a setting. */
+export function variableOf(key: string): string {
+  return `LOOM_${key.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** Reads the value of a setting. `name` is how the user named it. Throws a CliError. */
+export function readValue<T>({ kind, isSecret = false }: Setting<T>, name: string, given: unknown): T {
+  const value = kind.read(given);
+  if (value !== undefined) return value;
+  const why = kind.explain?.(given) ?? `${describeGivenValue(given, isSecret)} is not ${kind.expected}`;
+  throw new CliError(`${name}: ${why}`);
 }
 
 /** Formats an invalid value for an error message: shortened, and never a secret. */

@@ -4,11 +4,11 @@ import type { PendingDecision, SessionService } from "./session-service.ts";
 /** A run that is live, or a message that waits. */
 export interface BusyRun {
   readonly session_id: string;
-  readonly title?: string;
+  readonly title: string | undefined;
   readonly run_id: string;
   /** `interrupted`: no process executes the run, and it does not wait for approval. */
   readonly status: "live" | "interrupted" | "queued";
-  readonly agent?: string;
+  readonly agent: string | undefined;
   /** Start of the run, or time of the message, in milliseconds since 1970. */
   readonly since: number;
   /** Tool calls that wait for approval. */
@@ -39,25 +39,21 @@ export async function listActiveRuns(service: SessionService): Promise<readonly 
 async function readActiveRuns(service: SessionService, session_id: string): Promise<readonly BusyRun[]> {
   const session = await service.getSession(session_id);
   if (session?.is_busy !== true) return [];
-  const about = { session_id, ...(session.title === undefined ? {} : { title: session.title }) };
+  const about = { session_id, title: session.title };
   const live = session.runs.filter(({ status }) => status === "live");
   const approvals = live.length === 0 ? [] : await service.listApprovals(session_id);
   const status = session.is_orphan === true && approvals.length === 0 ? "interrupted" : "live";
   return [
-    ...live.map(({ run_id, started_at, agent }) => ({
+    ...live.map(({ run_id, agent, started_at: since }): BusyRun => {
+      const own = approvals.filter((call) => call.run_id === run_id);
+      return { ...about, run_id, status, agent, since, approvals: own };
+    }),
+    ...session.queued.map(({ run_id, agent, created_at: since }): BusyRun => ({
       ...about,
       run_id,
-      status: status as BusyRun["status"],
-      ...(agent === undefined ? {} : { agent }),
-      since: started_at,
-      approvals: approvals.filter((call) => call.run_id === run_id),
-    })),
-    ...session.queued.map(({ run_id, created_at, agent }) => ({
-      ...about,
-      run_id,
-      status: "queued" as const,
-      ...(agent === undefined ? {} : { agent }),
-      since: created_at,
+      status: "queued",
+      agent,
+      since,
       approvals: [],
     })),
   ];

@@ -1,26 +1,34 @@
 /** Sessions in a store on this machine, or in its database. */
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
-import type { ClientCommand, CommandResult } from "../../client/index.ts";
+import type { CommandResult } from "../../client/index.ts";
+import type { ClientCommand } from "../../client/transport.ts";
 import { readCommandResult } from "../../client/transport/command-frames.ts";
 import {
   exportSession,
   followRecords,
   importSession,
   type Log,
-  LOG_LIMITS,
   openStream,
   type StreamFrame,
 } from "../../log/index.ts";
+import { LOG_LIMITS } from "../../log/log-limits.ts";
 import { assertSession } from "../../log/rules.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { ForkedSession, ForkSession, IngestResult, SessionDetails } from "../../server/api/shapes.generated.ts";
+import type {
+  ErasedOwner,
+  ForkedSession,
+  ForkSession,
+  IngestResult,
+  SessionDetails,
+} from "../../server/api/shapes.generated.ts";
 import type { AgentBlobs } from "../../agents/attachments.ts";
 import type { BlobStore } from "../../server/blobs/blob-store.ts";
 import { createAgentBlobs } from "../../server/blobs/create-agent-blobs.ts";
-import { reserveIn } from "../../server/blobs/reserve-blobs.ts";
+import { reserveIn } from "../../server/blobs/blob-rules.ts";
 import { deleteSessionAndBlobs } from "../../server/commands/delete-session.ts";
+import { eraseOwner } from "../../server/commands/erase-owner.ts";
 import { executeCommand } from "../../server/commands/execute-command.ts";
 import { readTitle, updateConversation } from "../../server/endpoints/conversation-versions.ts";
 import { copyBlobs, deleteForkOnError } from "../../server/endpoints/create-fork.ts";
@@ -165,6 +173,13 @@ export class LocalService implements SessionService {
 
   async deleteSession(sessionId: string): Promise<boolean> {
     return deleteSessionAndBlobs({ log: this.#log }, await this.#openBlobs(), sessionId);
+  }
+
+  async eraseOwner(owner: string): Promise<ErasedOwner> {
+    const [blobs, credentials] = [await this.#openBlobs(), await this.#parts?.findCredentials()];
+    const erased = await eraseOwner({ host: { log: this.#log }, blobs, credentials }, owner);
+    const { signIns: sign_ins, usageRecords: usage_records, ...counts } = erased;
+    return { owner, ...counts, sign_ins, usage_records };
   }
 
   async ingest({ sessionId, body, dialect, framing, signal }: IngestRequest): Promise<IngestResult> {

@@ -4,7 +4,8 @@ import { explainErrors } from "../explain-error.ts";
 import type { Terminal } from "../terminal.ts";
 import { cleanText } from "../fit-text.ts";
 import { openService } from "./open-service.ts";
-import { describeNextCommand, findSession } from "./run-sessions.ts";
+import { findSession } from "./run-sessions.ts";
+import { describeNextCommand } from "./server-settings.ts";
 import type { SessionService } from "./session-service.ts";
 
 const MAX_COMPLETED = 100;

@@ -6,7 +6,8 @@
 import { DEFAULT_RECONNECT } from "../../client/connection/backoff.ts";
 import { SYSTEM_CLOCK } from "../../client/connection/clock.ts";
 import { ReconnectingStream, type StreamFeed } from "../../client/connection/reconnecting-stream.ts";
-import type { StreamPosition, Transport } from "../../client/index.ts";
+import type { Transport } from "../../client/index.ts";
+import type { StreamPosition } from "../../client/transport.ts";
 import type { StreamReason, StreamState } from "../../client/view.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";

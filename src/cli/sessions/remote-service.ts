@@ -1,17 +1,19 @@
 /** Sessions on a server, through its HTTP API and the client of this package. */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import { type ClientCommand, type CommandResult, createFetchTransport, type Transport } from "../../client/index.ts";
+import { type CommandResult, createFetchTransport, type Transport } from "../../client/index.ts";
+import type { ClientCommand } from "../../client/transport.ts";
 import { DEFAULT_RECONNECT } from "../../client/connection/backoff.ts";
 import { SYSTEM_CLOCK } from "../../client/connection/clock.ts";
 import { CommandSender } from "../../client/connection/command-sender.ts";
-import { LOOM_DECODING } from "../../dialects/index.ts";
+import { LOOM_DECODING } from "../../dialects/loom/decode.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import { isLoomError, LoomError, type StampedRecord } from "../../protocol/index.ts";
 import type {
   ActiveRuns,
   Agents,
   Approvals,
+  ErasedOwner,
   ForkedSession,
   ForkSession,
   IngestResult,
@@ -184,6 +186,10 @@ export class RemoteService implements SessionService {
       if (isLoomError(error, "unknown_session")) return false;
       throw error;
     }
+  }
+
+  async eraseOwner(owner: string): Promise<ErasedOwner> {
+    return this.#api.getJson({ method: "DELETE", path: `/v1/owners/${encodeURIComponent(owner)}` });
   }
 
   async ingest({ sessionId, body, dialect, framing, signal }: IngestRequest): Promise<IngestResult> {

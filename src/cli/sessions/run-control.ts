@@ -4,27 +4,25 @@ import type { CommandResult } from "../../client/index.ts";
 import type { Run } from "../../server/api/shapes.generated.ts";
 import { MAX_QUEUED } from "../../server/endpoints/describe-session.ts";
 import { CliError, type ParsedCommand, quoteWord, textOption } from "../command.ts";
-import { cleanText, cutColumns } from "../fit-text.ts";
+import { cleanText, cutColumns, formatJson } from "../fit-text.ts";
 import { formatAge, formatTable } from "../format-table.ts";
 import { findPromptTerminal, promptForApproval, type ToolDecision } from "../run/prompt-for-approval.ts";
 import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { type BusyRun, listActiveRuns } from "./list-active-runs.ts";
 import { openService } from "./open-service.ts";
-import { CANCEL } from "./run-commands.ts";
-import { SESSIONS_RUNS } from "./session-commands.ts";
+import { describeNextCommand } from "./server-settings.ts";
+import { CANCEL, SESSIONS_RUNS } from "./session-commands.ts";
 import {
   describeLocalResume,
-  describeNextCommand,
-  describeStatus,
   describeUnfinished,
   findSession,
   findSessionByWholeId,
+  formatRuns,
   nameLiveRunState,
-  printJson,
   readLimit,
 } from "./run-sessions.ts";
-import { STOPPED } from "./until-stopped.ts";
+import { STOPPED } from "../stop-signals.ts";
 import type { PendingDecision, SessionService } from "./session-service.ts";
 
 const MAX_PAGE = 500;
@@ -50,7 +48,7 @@ export async function runControl(parsed: ParsedCommand, terminal: Terminal): Pro
 
 async function showActive({ parsed, terminal, service, isJson }: ControlCall): Promise<number> {
   const runs = await listActiveRuns(service);
-  if (isJson) for (const run of runs) await printJson(terminal, run);
+  if (isJson) for (const run of runs) await terminal.write(formatJson(run));
   else {
     const rows = runs.map(({ status, approvals, since, agent = "", run_id, session_id }) => [
       approvals.length > 0 ? "waits" : status,
@@ -86,16 +84,12 @@ async function showRuns({ parsed, terminal, service, isJson }: ControlCall): Pro
   } while (next !== undefined && items.length < limit);
   if (isJson) {
     for (const { run_id, created_at, agent } of queued)
-      await printJson(terminal, { run_id, status: "queued", created_at, ...(agent === undefined ? {} : { agent }) });
-    for (const run of items) await printJson(terminal, run);
+      await terminal.write(formatJson({ run_id, status: "queued", created_at, agent }));
+    for (const run of items) await terminal.write(formatJson(run));
     return 0;
   }
-  const rows = [
-    ...queued.map(({ run_id, created_at, agent = "" }) => ["queued", formatAge(created_at), agent, run_id]),
-    ...items.map((run) => [describeStatus(run, liveState), formatAge(run.started_at), run.agent ?? "", run.run_id]),
-  ];
-  await terminal.write(formatTable(["STATUS", "AGE", "AGENT", "RUN"], rows, terminal));
-  if (rows.length === 0) terminal.warn("the session has no runs");
+  await terminal.write(formatRuns({ queued, runs: items }, liveState, terminal));
+  if (queued.length + items.length === 0) terminal.warn("the session has no runs");
   if (next !== undefined) terminal.warn(terminal.styleError("dim", "there are more; use --limit N"));
   return 0;
 }
@@ -127,7 +121,8 @@ async function cancelRun(call: ControlCall): Promise<number> {
   const result = await service.send({ type: "cancel", id: randomUUID(), session, run_id, ...given });
   assertSent(result);
   const isDone = result.kind === "done";
-  if (isJson) await printJson(terminal, { session_id: session, run_id, result: result.kind, ...describe(result) });
+  if (isJson)
+    await terminal.write(formatJson({ session_id: session, run_id, result: result.kind, ...describe(result) }));
   else if (result.kind === "refused") terminal.warn(`not cancelled: ${cleanText(result.message)}`);
   else
     await terminal.write(
@@ -141,7 +136,7 @@ async function reportRefusal(
   { terminal, isJson }: ControlCall,
   refusal: { readonly message: string; readonly [name: string]: string },
 ): Promise<number> {
-  if (isJson) await printJson(terminal, refusal);
+  if (isJson) await terminal.write(formatJson(refusal));
   else terminal.warn(cleanText(refusal.message));
   return 1;
 }
@@ -209,9 +204,11 @@ async function approveCalls(call: ControlCall): Promise<number> {
       }
     }
   }
-  if (decision === undefined) return printWaiting(session, waiting, terminal, isJson);
-  if (waiting.length > 1 && options["all"] !== true) {
-    await printWaiting(session, waiting, terminal, isJson);
+  const mustChoose = waiting.length > 1 && options["all"] !== true;
+  if (decision === undefined || mustChoose) {
+    const calls = waiting.map((asked) => ({ session_id: session, ...asked }));
+    await printCalls(calls, terminal, isJson);
+    if (decision === undefined) return 0;
     throw new CliError(`${waiting.length} calls wait for approval`, "choose one with `--call ID`, or add --all");
   }
   return decideAll(call, session, waiting, () => Promise.resolve(decision));
@@ -234,8 +231,7 @@ function toWaitingCall({ run_id, call_id, name, arguments: given, expires_at, di
 
 async function listWaiting(runs: readonly BusyRun[], { parsed, terminal, isJson }: ControlCall): Promise<number> {
   const waiting = runs.flatMap(({ session_id, approvals }) => approvals.map((call) => ({ session_id, ...call })));
-  if (isJson) for (const call of waiting) await printJson(terminal, call);
-  else await terminal.write(formatCalls(waiting, terminal));
+  await printCalls(waiting, terminal, isJson);
   if (waiting.length === 0) terminal.warn("nothing waits for approval");
   else if (!isJson)
     terminal.warn(
@@ -244,28 +240,18 @@ async function listWaiting(runs: readonly BusyRun[], { parsed, terminal, isJson 
   return waiting.length === 0 ? 1 : 0;
 }
 
-async function printWaiting(
-  session_id: string,
-  waiting: readonly PendingDecision[],
-  terminal: Terminal,
-  isJson: boolean,
-): Promise<number> {
-  const calls = waiting.map((call) => ({ session_id, ...call }));
-  if (isJson) for (const call of calls) await printJson(terminal, call);
-  else await terminal.write(formatCalls(calls, terminal));
-  return 0;
-}
-
-function formatCalls(
+async function printCalls(
   calls: readonly (PendingDecision & { readonly session_id: string })[],
   terminal: Terminal,
-): string {
+  isJson: boolean,
+): Promise<void> {
   const rows = calls.map(({ session_id, call_id, name, arguments: given }) => [
     session_id,
     call_id,
     `${name} ${JSON.stringify(given)}`,
   ]);
-  return formatTable(["SESSION", "CALL", "TOOL"], rows, terminal);
+  const lines = isJson ? calls.map(formatJson).join("") : formatTable(["SESSION", "CALL", "TOOL"], rows, terminal);
+  await terminal.write(lines);
 }
 
 /** Sends a decision on each call, until the user closes the prompt. */
@@ -287,13 +273,15 @@ async function decideAll(
     isRefused ||= result.kind === "refused";
     const word = decision.decision === "approved" ? "allowed" : "denied";
     if (isJson)
-      await printJson(terminal, {
-        session_id: session,
-        call_id,
-        decision: word,
-        result: result.kind,
-        ...describe(result),
-      });
+      await terminal.write(
+        formatJson({
+          session_id: session,
+          call_id,
+          decision: word,
+          result: result.kind,
+          ...describe(result),
+        }),
+      );
     else if (result.kind === "refused") terminal.warn(`${cleanText(name)}: not decided: ${cleanText(result.message)}`);
     else await terminal.write(`${word}: ${cleanText(name)} (call ${cleanText(call_id)})\n`);
   }

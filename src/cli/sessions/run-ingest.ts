@@ -4,16 +4,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { IngestResult } from "../../server/api/shapes.generated.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { dialectOption } from "../dialect-option.ts";
-import { cleanText, plural } from "../fit-text.ts";
-import { framingOption, STREAM_HINT } from "../input.ts";
+import { cleanText, formatJson, plural } from "../fit-text.ts";
+import { dialectOption, framingOption, STREAM_HINT } from "../input.ts";
 import { inputName, readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
-import { printJson } from "./run-sessions.ts";
-import type { SessionService } from "./session-service.ts";
-import { STOPPED } from "./until-stopped.ts";
+import type { IngestRequest, SessionService } from "./session-service.ts";
+import { STOPPED, untilStopped } from "../stop-signals.ts";
 
 /** Bytes up to this one are spaces and line ends. */
 const SPACE = 0x20;
@@ -24,54 +22,63 @@ export async function runIngest(parsed: ParsedCommand, terminal: Terminal): Prom
   const dialect = dialectOption(parsed, "dialect");
   const framing = framingOption(parsed);
   const sessionId = textOption(parsed, "session") ?? randomBytes(6).toString("hex");
-  const stop = new AbortController();
-  const onSignal = (): void => stop.abort(new LoomError("stream_cut", "The recording was stopped"));
-  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+  let code = STOPPED;
+  const record = async (signal: AbortSignal): Promise<void> => {
+    await using service = await openService(parsed, terminal, { create: true });
+    code = await ingest(
+      service,
+      { sessionId, dialect: dialect === "auto" ? undefined : dialect, framing, signal },
+      parsed,
+      terminal,
+    );
+  };
+  await untilStopped(
+    (signal) => explainErrors(() => record(signal)),
+    new LoomError("stream_cut", "The recording was stopped"),
+  );
+  return code;
+}
+
+async function ingest(
+  service: SessionService,
+  request: Omit<IngestRequest, "body">,
+  parsed: ParsedCommand,
+  terminal: Terminal,
+): Promise<number> {
+  const { sessionId } = request;
+  let failure: Error | undefined;
+  let isEmpty = true;
+  let isNamed = false;
+  const nameSession = (): void => {
+    if (!isNamed) terminal.warn(terminal.styleError("dim", `session ${cleanText(sessionId)}`));
+    isNamed = true;
+  };
+  const ended = new AbortController();
+  const file = parsed.argument ?? "-";
+  const body = watchBody(readChunks(file, terminal), {
+    onChunk: (chunk) => {
+      if (!isEmpty || !chunk.some((byte) => byte > SPACE)) return;
+      isEmpty = false;
+      // Known before the end, so that the session can be followed meanwhile.
+      void waitForSession(service, sessionId, ended.signal).then((exists) => exists && nameSession());
+    },
+    onError: (error) => (failure = error),
+  });
   try {
-    return await explainErrors(async () => {
-      await using service = await openService(parsed, terminal, { create: true });
-      let failure: Error | undefined;
-      let isEmpty = true;
-      let isNamed = false;
-      const nameSession = (): void => {
-        if (!isNamed) terminal.warn(terminal.styleError("dim", `session ${cleanText(sessionId)}`));
-        isNamed = true;
-      };
-      const ended = new AbortController();
-      const file = parsed.argument ?? "-";
-      const body = watchBody(readChunks(file, terminal), {
-        onChunk: (chunk) => {
-          if (!isEmpty || !chunk.some((byte) => byte > SPACE)) return;
-          isEmpty = false;
-          // Known before the end, so that the session can be followed meanwhile.
-          void waitForSession(service, sessionId, ended.signal).then((exists) => exists && nameSession());
-        },
-        onError: (error) => (failure = error),
-      });
-      const named = dialect === "auto" ? undefined : dialect;
-      try {
-        const result = await service.ingest({ sessionId, body, dialect: named, framing, signal: stop.signal });
-        nameSession();
-        await printResult(result, parsed, terminal);
-        return 0;
-      } catch (error) {
-        // The services only report that the stream ended early.
-        if (failure !== undefined) throw failure;
-        if (isEmpty && isLoomError(error, "ingest_invalid"))
-          throw new CliError(`${inputName(file)} is empty`, STREAM_HINT);
-        if (!isLoomError(error, "ingest_invalid") || !(Number(error.details["accepted"] ?? 0) > 0)) throw error;
-        nameSession();
-        terminal.warn(`${cleanText(error.message)}; what was before it is recorded`);
-        return 1;
-      } finally {
-        ended.abort();
-      }
-    });
+    const result = await service.ingest({ ...request, body });
+    nameSession();
+    await printResult(result, parsed, terminal);
+    return 0;
   } catch (error) {
-    if (stop.signal.aborted) return STOPPED;
-    throw error;
+    // The services only report that the stream ended early.
+    if (failure !== undefined) throw failure;
+    if (isEmpty && isLoomError(error, "ingest_invalid")) throw new CliError(`${inputName(file)} is empty`, STREAM_HINT);
+    if (!isLoomError(error, "ingest_invalid") || !(Number(error.details["accepted"] ?? 0) > 0)) throw error;
+    nameSession();
+    terminal.warn(`${cleanText(error.message)}; what was before it is recorded`);
+    return 1;
   } finally {
-    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+    ended.abort();
   }
 }
 
@@ -109,7 +116,7 @@ async function* watchBody(
 
 async function printResult(result: IngestResult, parsed: ParsedCommand, terminal: Terminal): Promise<void> {
   if (parsed.options["json"] === true) {
-    await printJson(terminal, result);
+    await terminal.write(formatJson(result));
     return;
   }
   const { session_id, dialect, frames, runs, warnings, warning_count } = result;

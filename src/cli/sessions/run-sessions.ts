@@ -1,21 +1,25 @@
 /** `loom sessions`: lists, shows, searches, exports, imports, forks, renames and deletes sessions. */
 import { createWriteStream } from "node:fs";
-import { finished } from "node:stream/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { createInterface } from "node:readline/promises";
+import { assertOwner } from "../../log/rules.ts";
 import type { EventOf } from "../../protocol/index.ts";
 import type { ForkedSession, Run, Session, SessionDetails } from "../../server/api/shapes.generated.ts";
+import { auditCommand } from "../audit-command.ts";
 import { CliError, type ParsedCommand, quoteGiven, quoteOption, quoteWord, textOption } from "../command.ts";
-import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
-import { formatAge, formatTable } from "../format-table.ts";
+import { hideCredentials } from "../find-store.ts";
+import { cleanText, cutColumns, escapeJson, formatJson, plural } from "../fit-text.ts";
+import { formatAge, formatFields, formatTable } from "../format-table.ts";
 import { readChunks } from "../read-chunks.ts";
 import { PendingApprovals } from "../run/pending-approvals.ts";
 import { isBuiltIn } from "../run/read-agent-options.ts";
 import { describeToolOptions } from "../run/read-run-options.ts";
 import { findPromptTerminal } from "../run/prompt-for-approval.ts";
-import type { Terminal } from "../terminal.ts";
+import type { OutputStyle, Terminal } from "../terminal.ts";
 import { explainErrors } from "../explain-error.ts";
 import { openService } from "./open-service.ts";
-import { SERVICE_OPTIONS } from "./server-settings.ts";
+import { describeNextCommand, readServiceAddress } from "./server-settings.ts";
 import {
   SESSIONS_DELETE,
   SESSIONS_EXPORT,
@@ -54,7 +58,7 @@ export async function runSessions(parsed: ParsedCommand, terminal: Terminal): Pr
       case SESSIONS_RENAME:
         return await renameSession(call);
       case SESSIONS_DELETE:
-        return await deleteSessions(call);
+        return await (parsed.options["owner"] === undefined ? deleteSessions : eraseOwner)(call);
       default:
         return await showSession(call);
     }
@@ -89,7 +93,7 @@ async function listSessions({ parsed, terminal, service, isJson }: SessionsCall)
     const page = await service.listSessions({ limit, after, query, isArchived });
     count += page.items.length;
     after = page.next;
-    if (isJson) for (const item of page.items) await printJson(terminal, item);
+    if (isJson) for (const item of page.items) await terminal.write(formatJson(item));
     else rows.push(...page.items.map(describeRow));
   } while (after !== undefined && count < wanted);
   if (isJson) return count === 0 && isSearch ? 1 : 0;
@@ -111,7 +115,7 @@ async function showSession({ parsed, service, terminal, isJson, ...call }: Sessi
   const { session_id: sessionId } = details;
   const approvals = details.is_busy ? await service.listApprovals(sessionId) : [];
   if (isJson) {
-    await printJson(terminal, { ...details, approvals });
+    await terminal.write(formatJson({ ...details, approvals }));
     return 0;
   }
   const {
@@ -137,18 +141,28 @@ async function showSession({ parsed, service, terminal, isJson, ...call }: Sessi
     ...approvals.map(({ name, call_id }) => ["waits", `for approval of ${name}, call ${call_id}`] as const),
     ...details.queued.map(({ run_id, message }) => ["queued", `${run_id} ${cutColumns(message, 60)}`] as const),
   ];
-  const width = Math.max(...rows.map(([name]) => name.length));
-  for (const [name, value] of rows) await terminal.write(`${name.padEnd(width)}  ${cleanText(value)}\n`);
+  await terminal.write(formatFields(rows));
   if (details.runs.length === 0) return 0;
   const liveState = await nameLiveRunState(service, details);
-  const runs = details.runs.map((run) => [
-    describeStatus(run, liveState),
-    formatAge(run.started_at),
-    run.agent ?? "",
-    run.run_id,
-  ]);
-  await terminal.write(`\n${formatTable(["STATUS", "AGE", "AGENT", "RUN"], runs, terminal)}`);
+  await terminal.write(`\n${formatRuns({ queued: [], runs: details.runs }, liveState, terminal)}`);
   return 0;
+}
+
+/** Formats the runs of a session, with the cause of those that failed: `error (stream_cut)`. */
+export function formatRuns(
+  { queued, runs }: Pick<SessionDetails, "queued" | "runs">,
+  liveState: LiveRunState,
+  output: OutputStyle,
+): string {
+  const describe = ({ status, code }: Run): string => {
+    if (status === "live") return liveState;
+    return code === undefined || code === status ? status : `${status} (${code})`;
+  };
+  const rows = [
+    ...queued.map(({ run_id, created_at, agent = "" }) => ["queued", formatAge(created_at), agent, run_id]),
+    ...runs.map((run) => [describe(run), formatAge(run.started_at), run.agent ?? "", run.run_id]),
+  ];
+  return formatTable(["STATUS", "AGE", "AGENT", "RUN"], rows, output);
 }
 
 /** What the live run of a session does. */
@@ -176,12 +190,6 @@ export async function describeUnfinished(
     ? "the server continues it if it has its agent"
     : `to continue it: ${await describeLocalResume(service, parsed, sessionId)}`;
   return `the run is interrupted, because its process ended; ${how}`;
-}
-
-/** The status of a run, with the cause if it failed: `error (stream_cut)`. */
-export function describeStatus({ status, code }: Pick<Run, "status" | "code">, live: LiveRunState = "live"): string {
-  if (status === "live") return live;
-  return code === undefined || code === status ? status : `${status} (${code})`;
 }
 
 /** Like `lookUpSession`. Throws a CliError if there is no session. */
@@ -243,17 +251,27 @@ async function findByStart(service: SessionService, word: string): Promise<Sessi
   );
 }
 
-/** Returns another command with the store or the server of this one, to be shown to the user. */
-export function describeNextCommand(parsed: ParsedCommand, command: string): string {
-  return cleanText([`loom ${command}`, ...quoteGiven(parsed, Object.keys(SERVICE_OPTIONS))].join(" "));
-}
-
 export function nameHost({ isRemote }: SessionService): string {
   return isRemote ? "on the server" : "in this store";
 }
 
 function formatTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** Writes all records of a session to a new file. Returns the number of bytes. Throws a CliError if it exists. */
+export async function writeExport(service: SessionService, sessionId: string, file: string): Promise<number> {
+  const { signal } = new AbortController();
+  const output = createWriteStream(file, { flags: "wx", mode: 0o600 });
+  try {
+    await pipeline(Readable.from(service.exportSession(sessionId, signal)), output);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    const why = code === "EEXIST" ? "exists already" : `cannot be written (${code ?? "?"})`;
+    throw new CliError(`\`${file}\` ${why}`, code === "EEXIST" ? "choose another file" : undefined);
+  }
+  return output.bytesWritten;
 }
 
 async function exportSession({ parsed, service, terminal, ...call }: SessionsCall): Promise<number> {
@@ -267,24 +285,7 @@ async function exportSession({ parsed, service, terminal, ...call }: SessionsCal
     }
     return 0;
   }
-  const output = createWriteStream(file, { flags: "wx", mode: 0o600 });
-  let bytes = 0;
-  try {
-    for await (const chunk of service.exportSession(sessionId, signal)) {
-      bytes += Buffer.byteLength(chunk);
-      if (!output.write(chunk)) await new Promise((resolve) => output.once("drain", resolve).once("error", resolve));
-      if (output.errored !== null) throw output.errored;
-    }
-    output.end();
-    await finished(output);
-  } catch (error) {
-    output.destroy();
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (syscall === undefined) throw error;
-    const why = code === "EEXIST" ? "exists already" : `cannot be written (${code ?? "?"})`;
-    throw new CliError(`\`${file}\` ${why}`, code === "EEXIST" ? "choose another file" : undefined);
-  }
-  terminal.warn(`exported ${bytes} bytes to ${cleanText(file)}`);
+  terminal.warn(`exported ${await writeExport(service, sessionId, file)} bytes to ${cleanText(file)}`);
   return 0;
 }
 
@@ -364,7 +365,7 @@ async function listNeededOptions(
 }
 
 async function printSession(session: Session | ForkedSession, terminal: Terminal, isJson: boolean): Promise<void> {
-  if (isJson) await printJson(terminal, session);
+  if (isJson) await terminal.write(formatJson(session));
   else await terminal.write(`${cleanText(session.session_id)}\n`);
 }
 
@@ -398,7 +399,7 @@ async function deleteSessions({ parsed, service, terminal, isJson }: SessionsCal
   for (const session_id of ids) {
     const isDeleted = await service.deleteSession(session_id);
     if (isDeleted) deleted++;
-    if (isJson) await printJson(terminal, { session_id, deleted: isDeleted });
+    if (isJson) await terminal.write(formatJson({ session_id, deleted: isDeleted }));
     else if (isDeleted) await terminal.write(`deleted: ${cleanText(session_id)}\n`);
     else terminal.warn(`loom: no session \`${cleanText(session_id)}\` ${nameHost(service)}`);
   }
@@ -406,8 +407,30 @@ async function deleteSessions({ parsed, service, terminal, isJson }: SessionsCal
   return deleted > 0 ? 1 : 2;
 }
 
+async function eraseOwner({ parsed, service, terminal, isJson }: SessionsCall): Promise<number> {
+  const owner = textOption(parsed, "owner") ?? "";
+  assertOwner(owner);
+  if (parsed.argument !== undefined) throw new CliError("`--owner` and SESSION cannot be used together");
+  const address = readServiceAddress(parsed);
+  const place = address.kind === "server" ? address.url : hideCredentials(address.store);
+  if (parsed.options["yes"] !== true) await confirmDeletion(cleanText(`everything of owner \`${owner}\` in ${place}`));
+  // A server has its own audit log.
+  const erased = service.isRemote
+    ? await service.eraseOwner(owner)
+    : await auditCommand({ parsed, terminal }, { action: "owner.erase", target: { owner } }, async (note) => {
+        const all = await service.eraseOwner(owner);
+        note({ target: { sessions: all.sessions, blobs: all.blobs, tokens: all.tokens, shares: all.shares } });
+        return all;
+      });
+  const { sessions, blobs, tokens, shares } = erased;
+  const counts = [plural(sessions, "session"), plural(blobs, "file"), plural(tokens, "token"), plural(shares, "link")];
+  if (isJson) await terminal.write(formatJson(erased));
+  else await terminal.write(`erased: ${cleanText(owner)} (${counts.join(", ")})\n`);
+  return 0;
+}
+
 /** Asks at the terminal. Throws a CliError if the user does not agree, or if there is no terminal. */
-export async function confirmDeletion(what: string): Promise<void> {
+async function confirmDeletion(what: string): Promise<void> {
   const prompt = findPromptTerminal();
   if (prompt === undefined) throw new CliError(`this deletes ${what} and cannot be undone`, "add --yes to delete");
   const lines = createInterface({ input: prompt.input, output: prompt.output, terminal: true });
@@ -422,10 +445,4 @@ export async function confirmDeletion(what: string): Promise<void> {
     lines.close();
     prompt.close();
   }
-}
-
-/** Prints one object as a line. */
-export async function printJson(terminal: Terminal, value: object): Promise<void> {
-  const text = JSON.stringify(value);
-  await terminal.write(`${terminal.columns === undefined ? text : escapeJson(text)}\n`);
 }

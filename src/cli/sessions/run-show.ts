@@ -4,16 +4,16 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createStreamConverter, type Dialect, DIALECTS, type StreamConverter } from "../../dialects/index.ts";
 import { encodeNdjson } from "../../framing/index.ts";
 import { CliError, type ParsedCommand, quoteGiven, quoteOption, quoteWord, textOption } from "../command.ts";
-import { dialectOption } from "../dialect-option.ts";
 import { explainErrors } from "../explain-error.ts";
 import { cutColumns, escapeJson } from "../fit-text.ts";
-import { readInput } from "../input.ts";
+import { dialectOption, readInput } from "../input.ts";
 import { readModes } from "../run/read-run-options.ts";
 import { SessionScreen } from "../screen/session-screen.ts";
 import type { Terminal } from "../terminal.ts";
 import { openService } from "./open-service.ts";
-import { describeNextCommand, describeUnfinished, lookUpSession, nameHost } from "./run-sessions.ts";
-import { STOPPED, untilStopped } from "./until-stopped.ts";
+import { describeUnfinished, lookUpSession, nameHost } from "./run-sessions.ts";
+import { describeNextCommand } from "./server-settings.ts";
+import { STOPPED, untilStopped } from "../stop-signals.ts";
 
 /** Longest pause, in milliseconds of the playback. */
 const MAX_PAUSE_MS = 3000;

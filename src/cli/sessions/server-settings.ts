@@ -1,25 +1,19 @@
 /** The settings of commands that use a server instead of a local store. */
 import { readFileSync, statSync } from "node:fs";
-import { CliError, type CliOption, type ParsedCommand, quoteWord, textOption } from "../command.ts";
+import { CliError, type CliOption, type ParsedCommand, quoteGiven, quoteWord, textOption } from "../command.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
 import { cleanText } from "../fit-text.ts";
-import { defineOptional, describeGivenValue, path, type Setting, text, url } from "../serve/setting.ts";
-
-const GROUP = "Commands that use a server";
+import { defineOptional, path, readValue, type Setting, text, url, variableOf } from "../serve/setting.ts";
 
 export const CLIENT_SETTINGS = {
-  server: defineOptional(GROUP, url, "address of a Loom server, used instead of a local store"),
-  "token-file": defineOptional(GROUP, path, "file with the token for the server"),
-  token: { ...defineOptional(GROUP, text, "token for the server, if there is no token file"), isSecret: true },
+  server: defineOptional(url, "address of a Loom server, used instead of a local store"),
+  "token-file": defineOptional(path, "file with the token for the server"),
+  token: { ...defineOptional(text, "token for the server, if there is no token file"), isSecret: true },
 } as const;
 
 type ClientSettingKey = keyof typeof CLIENT_SETTINGS;
 
-export const CLIENT_VARIABLES: readonly string[] = Object.keys(CLIENT_SETTINGS).map(nameVariable);
-
-function nameVariable(key: string): string {
-  return `LOOM_${key.toUpperCase().replaceAll("-", "_")}`;
-}
+export const CLIENT_VARIABLES: readonly string[] = Object.keys(CLIENT_SETTINGS).map(variableOf);
 
 export const STORE_OPTION: CliOption = {
   value: "STORE",
@@ -35,13 +29,18 @@ export const SERVICE_OPTIONS: { readonly [name: string]: CliOption } = {
 
 function describeOption(key: ClientSettingKey, otherwise: string): CliOption {
   const { kind, about } = CLIENT_SETTINGS[key];
-  return { value: kind.placeholder ?? "", about: `${about} (default: $${nameVariable(key)}, or ${otherwise})` };
+  return { value: kind.placeholder ?? "", about: `${about} (default: $${variableOf(key)}, or ${otherwise})` };
 }
 
 export const SERVICE_NOTE =
   "With --server or LOOM_SERVER, the command uses a server, with the token of --token-file, LOOM_TOKEN_FILE or LOOM_TOKEN.";
 
 export const STREAM_NOTE = `${SERVICE_NOTE} A stream that is cut continues where it was cut.`;
+
+/** Returns another command with the store or the server of this one, to be shown to the user. */
+export function describeNextCommand(parsed: ParsedCommand, command: string): string {
+  return cleanText([`loom ${command}`, ...quoteGiven(parsed, Object.keys(SERVICE_OPTIONS))].join(" "));
+}
 
 /** Where the sessions are. */
 export type ServiceAddress =
@@ -75,14 +74,10 @@ export function readServiceAddress(parsed: ParsedCommand, env: Environment = pro
 }
 
 function readSetting(key: ClientSettingKey, parsed: ParsedCommand, env: Environment): string | undefined {
-  const { kind, isSecret = false } = CLIENT_SETTINGS[key] as Setting<string>;
-  const flag = isSecret ? undefined : textOption(parsed, key);
-  const given = flag ?? readVariable(env, nameVariable(key));
-  if (given === undefined) return undefined;
-  const value = kind.read(given);
-  if (value !== undefined) return value;
-  const name = flag === undefined ? nameVariable(key) : `--${key}`;
-  throw new CliError(`${name}: ${describeGivenValue(given, isSecret)} is not ${kind.expected}`);
+  const setting: Setting<string> = CLIENT_SETTINGS[key];
+  const flag = setting.isSecret === true ? undefined : textOption(parsed, key);
+  const given = flag ?? readVariable(env, variableOf(key));
+  return given === undefined ? undefined : readValue(setting, flag === undefined ? variableOf(key) : `--${key}`, given);
 }
 
 function readTokenFile(file: string): string {

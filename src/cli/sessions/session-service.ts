@@ -4,14 +4,17 @@
  *
  * Expected failures are LoomErrors with the same codes, such as `unknown_session`.
  */
-import type { ClientCommand, CommandResult } from "../../client/index.ts";
+import type { CommandResult } from "../../client/index.ts";
+import type { ClientCommand } from "../../client/transport.ts";
 import type { Dialect, DialectName } from "../../dialects/index.ts";
-import type { Framing } from "../../framing/index.ts";
+import type { Framing } from "../../framing/detect-framing.ts";
 import type { StreamFrame } from "../../log/index.ts";
-import type { StampedRecord, StreamModes } from "../../protocol/index.ts";
+import type { StampedRecord } from "../../protocol/index.ts";
+import type { StreamModes } from "../../protocol/stream-modes.ts";
 import type {
   Agents,
   Approvals,
+  ErasedOwner,
   ForkedSession,
   ForkSession,
   IngestResult,
@@ -120,6 +123,8 @@ export interface SessionService extends AsyncDisposable {
   forkSession(sessionId: string, options: ForkSession): Promise<ForkedSession>;
   /** Returns false if the session does not exist. */
   deleteSession(sessionId: string): Promise<boolean>;
+  /** Erases everything of an owner, also files and credentials. */
+  eraseOwner(owner: string): Promise<ErasedOwner>;
   ingest(request: IngestRequest): Promise<IngestResult>;
   renameSession(sessionId: string, title: string): Promise<void>;
   /** Stores a file for a message of the session, and returns its ID. A missing session is created. */

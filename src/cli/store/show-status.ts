@@ -6,7 +6,8 @@ import { isLoomError } from "../../protocol/index.ts";
 import { SERVER_FORMATS } from "../../server/postgres-formats.ts";
 import { adviseOnStore, type StoreProblem } from "../explain-error.ts";
 import { hideCredentials, isDatabase, storeExists } from "../find-store.ts";
-import { cleanText, formatJson } from "../fit-text.ts";
+import { formatJson } from "../fit-text.ts";
+import { formatFields } from "../format-table.ts";
 import { CliError, type ParsedCommand } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -49,8 +50,7 @@ export async function showStatus(
     }
     rows.push(["usable", problem === undefined ? "yes" : `no: ${problem.message}`]);
     if (advice !== undefined) rows.push(["next", advice]);
-    const width = Math.max(...rows.map(([name]) => name.length));
-    for (const [name, value] of rows) await terminal.write(`${name.padEnd(width)}  ${cleanText(value)}\n`);
+    await terminal.write(formatFields(rows));
   }
   return problem === undefined ? 0 : 1;
 }

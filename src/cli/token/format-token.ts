@@ -1,33 +1,19 @@
 /** Formats tokens as text and as JSON, without their secrets. */
 import type { TokenInfo } from "../../server/auth/credentials/credentials.ts";
-import { cleanText, cutColumns, measureColumns, padColumns } from "../fit-text.ts";
+import { cleanText } from "../fit-text.ts";
+import { formatTable } from "../format-table.ts";
 import type { OutputStyle } from "../terminal.ts";
 
-const MAX_NAME = 24;
-const MAX_OWNER = 20;
-
 /** Formats name, ID, owner, state and permissions in columns; tab-separated if the output is not a terminal. */
-export function formatTokens(
-  tokens: readonly TokenInfo[],
-  now: number,
-  { columns, style }: OutputStyle,
-): readonly string[] {
-  const rows = tokens.map((token) => [
-    token.name,
-    token.tokenId,
-    token.owner,
-    describeState(token, now),
-    ...describePermissions(token),
-  ]);
-  if (columns === undefined) return rows.map((row) => row.map((part) => cleanText(part)).join("\t"));
-  const most = [MAX_NAME, 12, MAX_OWNER];
-  const cut = rows.map((row) => row.map((part, index) => cutColumns(part, most[index] ?? columns)));
-  const widths = [0, 1, 2, 3].map((index) => Math.max(...cut.map((row) => measureColumns(row[index] ?? ""))));
-  return cut.map((row, index) => {
-    const padded = row.map((part, at) => padColumns(part, widths[at] ?? 0));
-    const line = cutColumns(padded.join("  "), columns);
-    return isLive(tokens[index], now) ? line : style("dim", line);
+export function formatTokens(tokens: readonly TokenInfo[], now: number, output: OutputStyle): string {
+  const rows = tokens.map((token) => {
+    const about = [token.name, token.tokenId, token.owner];
+    return { about, state: [describeState(token, now), ...describePermissions(token)] };
   });
+  if (output.columns === undefined)
+    return rows.map(({ about, state }) => `${[...about, ...state].map(cleanText).join("\t")}\n`).join("");
+  const cells = rows.map(({ about, state }) => [...about, state.join("  ")]);
+  return formatTable(["NAME", "ID", "OWNER", "STATE"], cells, output);
 }
 
 /** Describes a token that was just created. */

@@ -1,7 +1,7 @@
 /** Reads the options of `loom token create`. Errors name the option. */
-import type { ToolRule, ToolRules } from "../../protocol/index.ts";
+import type { ToolRules } from "../../protocol/index.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
-import { isToolRules } from "../../protocol/tool-rules.ts";
+import { isToolRules, type ToolRule } from "../../protocol/tool-rules.ts";
 import type { NewToken } from "../../server/auth/credentials/credentials.ts";
 import type { PrincipalLimits } from "../../server/auth/principal.ts";
 import { type Scope, SCOPES } from "../../server/auth/scopes.ts";

@@ -99,11 +99,7 @@ async function list(parsed: ParsedCommand, store: StoreParts, terminal: Terminal
     return 0;
   }
   const now = Date.now();
-  await terminal.write(
-    formatTokens(tokens, now, terminal)
-      .map((line) => `${line}\n`)
-      .join(""),
-  );
+  await terminal.write(formatTokens(tokens, now, terminal));
   const active = tokens.filter((token) => isLive(token, now)).length;
   const summary = `${plural(tokens.length, "token")} (${active} active) of ${cleanText(hideCredentials(store.address))}`;
   terminal.warn(terminal.styleError("dim", summary));

@@ -14,7 +14,7 @@
  * - Progress means that the gap changed. Frames of other streams do not count.
  */
 import type { DialectName } from "../../dialects/index.ts";
-import type { StreamModes } from "../../protocol/index.ts";
+import type { StreamModes } from "../../protocol/stream-modes.ts";
 import type { SessionFeed } from "../session-feed.ts";
 import type { FrameSink, Transport } from "../transport.ts";
 import { computeBackoff, type ReconnectOptions } from "./backoff.ts";

@@ -14,7 +14,8 @@
  * Invariant: when it is over, none of its timers, listeners or requests remain.
  */
 import type { DialectName } from "../../dialects/index.ts";
-import type { ErrorCode, StreamModes } from "../../protocol/index.ts";
+import type { ErrorCode } from "../../protocol/index.ts";
+import type { StreamModes } from "../../protocol/stream-modes.ts";
 import type { SessionFeed } from "../session-feed.ts";
 import type { FrameSink, Refusal, SinkFault, Transport } from "../transport.ts";
 import type { StreamReason, StreamState } from "../view.ts";

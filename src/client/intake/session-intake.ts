@@ -6,7 +6,8 @@
  * - A record is applied once, in the order of its number, or in order of arrival if it has none.
  * - The state is `complete` only when every received run has ended and nothing is known to be missing.
  */
-import type { Decoder, Decoding, DialectName } from "../../dialects/index.ts";
+import type { Decoder, DialectName } from "../../dialects/index.ts";
+import type { Decoding } from "../../dialects/dialect.ts";
 import { computeFingerprint, type FrameTraits, numberEvent } from "../../dialects/frame-traits.ts";
 import type { EventRecord, JsonObject } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";

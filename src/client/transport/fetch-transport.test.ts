@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { encodeNdjson, encodeSse, encodeSseComment } from "../../framing/index.ts";
+import { encodeNdjson, encodeSse } from "../../framing/index.ts";
+import { encodeSseComment } from "../../framing/sse.ts";
 import { RecordingSink } from "../../../test/client/recording-sink.ts";
 import type { ErrorCode } from "../../protocol/index.ts";
 import type { ClientCommand, StreamRequest } from "../transport.ts";

@@ -5,13 +5,8 @@
  * A frame that is cut off by the end of the connection is not delivered, and the stream counts as lost. NDJSON carries
  * no cursors, so streams resume by frame count or record number.
  */
-import {
-  createNdjsonDecoder,
-  createSseDecoder,
-  type FrameDecoder,
-  type FrameOutcome,
-  type Framing,
-} from "../../framing/index.ts";
+import { createNdjsonDecoder, createSseDecoder, type FrameDecoder, type FrameOutcome } from "../../framing/index.ts";
+import type { Framing } from "../../framing/detect-framing.ts";
 import { decodeDown } from "../../protocol/control/index.ts";
 import { parseJson, parseObject } from "../../protocol/json.ts";
 import type {

@@ -1,5 +1,6 @@
 /** Creates refusals and reads them from control frames and HTTP bodies. Unknown codes become `connection_refused`. */
-import { ERROR_CODES, type ErrorCode, isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import { ERROR_CODES, type ErrorCode, type JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { Refusal } from "../transport.ts";
 
 export function refuse(code: ErrorCode, message: string, details?: JsonObject): Refusal {

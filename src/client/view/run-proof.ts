@@ -2,8 +2,7 @@
  * Checks whether every frame of one run was received: counts them and compares the count and IDs with run_end. Filtered
  * runs are not checked this way; their frames state their predecessors.
  */
-import type { Envelope } from "../../protocol/index.ts";
-import type { RunEndEvent } from "../../protocol/events.generated.ts";
+import type { Envelope, RunEndEvent } from "../../protocol/events.generated.ts";
 
 export class RunProof {
   #frames = 0;

@@ -2,7 +2,8 @@
  * A tool call, from the first piece of its arguments to its result. Arguments and output are appended as they arrive
  * and parsed only when the call is shown.
  */
-import { type EventOf, isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import type { EventOf, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { ToolCallEvent } from "../../protocol/events.generated.ts";
 import { PartialJson } from "../../protocol/partial-json.ts";
 import type { ApprovalView, ToolCall, ToolPart, ToolResult } from "../view.ts";

@@ -2,8 +2,8 @@
  * Folds one turn: passes each event to the fold responsible for it, counts frames, and creates the turn's view. It
  * knows nothing about other turns; to-do lists belong to the session.
  */
-import type { AnyEvent, Envelope, EventRecord, LoomEvent } from "../../protocol/index.ts";
-import type { ErrorEvent, RunEndEvent, RunStartEvent, UsageEvent } from "../../protocol/events.generated.ts";
+import type { AnyEvent, EventRecord, LoomEvent } from "../../protocol/index.ts";
+import type { Envelope, ErrorEvent, RunEndEvent, RunStartEvent, UsageEvent } from "../../protocol/events.generated.ts";
 import { isTerminal, isThinkingChannel } from "../../protocol/record.ts";
 import type { CheckpointView, CompressionView, MessageView, TurnView, UsageView } from "../view.ts";
 import { AttemptFold } from "./attempt-fold.ts";
@@ -14,7 +14,7 @@ import { MessageFold } from "./message-fold.ts";
 import { ModelCallFold } from "./model-call-fold.ts";
 import { NodeRuns } from "./node-runs.ts";
 import { RunProof } from "./run-proof.ts";
-import type { PartAuthor } from "./part-author.ts";
+import type { PartAuthor } from "./part-cell.ts";
 import { ToolCallFold } from "./tool-call-fold.ts";
 import { TreeFold } from "./tree-fold.ts";
 import { hasLongId, type TurnHost, TurnQuota } from "./turn-quota.ts";

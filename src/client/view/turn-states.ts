@@ -2,7 +2,8 @@
  * The graph states of one turn. States sent as deltas are shown as full states. They are assembled only on demand,
  * because copying the state at every step would be expensive. Incomplete states are not shown.
  */
-import { isJsonObject, type Json, StateFold } from "../../protocol/index.ts";
+import { type Json, StateFold } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { CheckpointEvent, UpdatesEvent, ValuesEvent } from "../../protocol/events.generated.ts";
 import { isDelta } from "../../protocol/state-fold.ts";
 import type { ViewQuota } from "./growing-list.ts";

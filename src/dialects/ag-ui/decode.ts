@@ -3,7 +3,7 @@
  * it. `FrameReader` knows what each event means, `OrderChecker` what clients refuse.
  */
 import type { Form } from "../../protocol/form.ts";
-import type { Envelope } from "../../protocol/index.ts";
+import type { Envelope } from "../../protocol/events.generated.ts";
 import { type Json, type JsonObject, toJsonObject, toJsonObjects } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";

@@ -1,5 +1,5 @@
 /** Rules for streams of the `ag-ui` dialect: what the clients of AG-UI 1.0 and 0.0.59 refuse. */
-import type { RuleTable } from "../../protocol/index.ts";
+import type { RuleTable } from "../../protocol/rules.ts";
 import { createReporter } from "../frame-decoder.ts";
 
 const section = "AG-UI 1.0";

@@ -1,7 +1,6 @@
 /** Decodes UI message chunks of the AI SDK, one message at a time. `ChunkReader` knows what each chunk means. */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { findLoomEventFault } from "../../protocol/events.generated.ts";
-import type { Envelope } from "../../protocol/index.ts";
+import { type Envelope, findLoomEventFault } from "../../protocol/events.generated.ts";
 import { type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";

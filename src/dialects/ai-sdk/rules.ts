@@ -1,5 +1,5 @@
 /** Rules for streams of the `ai-sdk` dialect: what its clients do not accept. */
-import type { RuleTable } from "../../protocol/index.ts";
+import type { RuleTable } from "../../protocol/rules.ts";
 
 export const AI_SDK_RULES = {
   "ai-sdk-start-first": { level: "warning", section: "AI SDK 7" },

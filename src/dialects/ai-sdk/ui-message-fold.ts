@@ -3,7 +3,8 @@
  * is what `useChat` has after the same stream. It reads the chunks of our encoder, which are valid; a chunk of an
  * unknown type or about an unknown part has no effect.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { readText } from "../frame-traits.ts";
 import { PartialJson } from "../../protocol/partial-json.ts";
 

@@ -3,9 +3,9 @@
  * each with its own sequence.
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { findLoomEventFault } from "../../protocol/events.generated.ts";
+import { type Envelope, findLoomEventFault } from "../../protocol/events.generated.ts";
 import type { Form } from "../../protocol/form.ts";
-import type { Envelope, EventType } from "../../protocol/index.ts";
+import type { EventType } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, keepFields } from "../../protocol/json.ts";
 import type { AnyEvent, EventOf, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";

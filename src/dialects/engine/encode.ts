@@ -2,13 +2,8 @@
  * Encodes records as frames of 003. The fold counts the sequence, stores calls until their tool starts, and tracks the
  * streamed answer.
  */
-import {
-  type AnyEvent,
-  type EventOf,
-  isJsonObject,
-  type JsonObject,
-  type StampedRecord,
-} from "../../protocol/index.ts";
+import type { AnyEvent, EventOf, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
 import { errorTypeOf } from "../../protocol/error-codes.ts";
 import { isNextAttempt, isThinkingChannel } from "../../protocol/record.ts";

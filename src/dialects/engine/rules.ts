@@ -1,5 +1,5 @@
 /** Rules for streams of the `engine` dialect (003). */
-import type { RuleTable } from "../../protocol/index.ts";
+import type { RuleTable } from "../../protocol/rules.ts";
 
 export const ENGINE_RULES = {
   "engine-start-first": { level: "error", section: "003 §1.1" },

@@ -5,6 +5,7 @@
 import { type FieldValues, readForm } from "../../protocol/check-form.ts";
 import {
   type CustomEvent,
+  type Envelope,
   ENVELOPE_FORM,
   findEnvelopeFault,
   findLoomEventFault,
@@ -15,7 +16,6 @@ import {
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { Hint } from "../../protocol/fault.ts";
 import type { Form } from "../../protocol/form.ts";
-import type { Envelope } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, keepFields, parseJson, parseObject } from "../../protocol/json.ts";
 import { type AnyEvent, type EventRecord, isKnownType, isTerminal } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";

@@ -1,5 +1,6 @@
 /** Encodes the `loom` dialect. */
-import type { AnyEvent, Envelope, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import type { AnyEvent, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import type { Envelope } from "../../protocol/events.generated.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
 import { type ClosingReply, ClosingReplyWriter } from "../closing-reply-writer.ts";

@@ -3,7 +3,7 @@
  * opens, before any request) and ends with `[DONE]`.
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import type { Envelope } from "../../protocol/index.ts";
+import type { Envelope } from "../../protocol/events.generated.ts";
 import { type Json, type JsonObject, keepFields } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";

@@ -1,5 +1,5 @@
 /** Rules for streams of the `lumine` dialect (004). */
-import type { RuleTable } from "../../protocol/index.ts";
+import type { RuleTable } from "../../protocol/rules.ts";
 
 export const LUMINE_RULES = {
   "lumine-base-fields": { level: "error", section: "004 Base Fields", perFrame: true },

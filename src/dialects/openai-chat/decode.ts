@@ -1,6 +1,5 @@
 /** Decodes chunks of the Chat Completions API, one message at a time. Servers differ in many details; it accepts them. */
-import { findLoomEventFault } from "../../protocol/events.generated.ts";
-import type { Envelope } from "../../protocol/index.ts";
+import { type Envelope, findLoomEventFault } from "../../protocol/events.generated.ts";
 import { type Json, type JsonObject, keepFields, toJsonObject, toJsonObjects } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";

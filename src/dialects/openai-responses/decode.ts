@@ -1,6 +1,5 @@
 /** Decodes stream events of the Responses API, one response at a time. `ItemReader` knows what each item means. */
-import type { Envelope } from "../../protocol/index.ts";
-import { findLoomEventFault } from "../../protocol/events.generated.ts";
+import { type Envelope, findLoomEventFault } from "../../protocol/events.generated.ts";
 import { type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";

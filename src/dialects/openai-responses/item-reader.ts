@@ -20,8 +20,6 @@ interface ReadOutputItem {
   readonly name: string;
   /** True if it has fields of this package. */
   readonly isOwn: boolean;
-  /** True once a piece of its text was read. */
-  hasText: boolean;
   /** True once its call was read. */
   isCalled: boolean;
   isDone: boolean;
@@ -36,6 +34,8 @@ export class ItemReader {
   /** Items by position. */
   readonly #items = new BoundedMap<ReadOutputItem>(MAX_ITEMS);
   readonly #ids = new BoundedMap<true>(MAX_ITEMS);
+  /** Positions of items of which a piece of text was read. */
+  readonly #streamed = new BoundedMap<true>(MAX_ITEMS);
   /** IDs of messages with text. */
   readonly #messages = new BoundedMap<true>(MAX_ITEMS);
   /** Calls that have no result yet. An approval may come before the item of its call. */
@@ -83,7 +83,7 @@ export class ItemReader {
 
   /** Returns the events of an event of an item; undefined for one that has no equivalent. */
   read(type: string, frame: JsonObject): readonly AnyEvent[] | undefined {
-    const place = toText(frame["output_index"] ?? frame["item_id"]);
+    const place = toText(frame["output_index"] ?? frame["item_id"] ?? toJsonObject(frame["item"])["id"]);
     const known = this.#items.get(place);
     const delta = toText(frame["delta"]);
     switch (type) {
@@ -92,13 +92,13 @@ export class ItemReader {
         return [];
       case "response.output_text.delta":
       case "response.refusal.delta":
-        return this.#say(known, delta);
+        return this.#say(place, delta);
       case "response.reasoning_text.delta":
       case "response.reasoning_summary_text.delta":
-        if (known !== undefined) known.hasText = true;
+        this.#streamed.set(place, true);
         return [{ type: "reasoning_chunk", content: delta }];
       case "response.reasoning_summary_part.added":
-        return known?.hasText === true ? [{ type: "reasoning_chunk", content: "\n\n" }] : [];
+        return this.#streamed.has(place) ? [{ type: "reasoning_chunk", content: "\n\n" }] : [];
       case "response.function_call_arguments.delta":
       case "response.mcp_call_arguments.delta":
         if (known === undefined) return undefined;
@@ -133,7 +133,7 @@ export class ItemReader {
 
   /** Reads messages and calls that are only in the final output, as compatible servers send them. */
   readUnsent(output: Json | undefined): readonly AnyEvent[] {
-    if (this.#items.size > 0) return [];
+    if (this.#items.size > 0 || this.#streamed.size > 0) return [];
     return toJsonObjects(output).flatMap((item, output_index) =>
       this.#end(`output-${output_index}`, item, { type: "response.output_item.done", output_index, item }),
     );
@@ -158,7 +158,6 @@ export class ItemReader {
       callId: readText(toJsonObject(item["loom"])["call_id"]) ?? readText(item["call_id"]) ?? id ?? `call-${place}`,
       name: readCallName(item),
       isOwn: isJsonObject(item["loom"]),
-      hasText: false,
       isCalled: false,
       isDone: false,
     };
@@ -167,11 +166,10 @@ export class ItemReader {
     return known;
   }
 
-  #say(known: ReadOutputItem | undefined, content: string): readonly AnyEvent[] {
-    if (known !== undefined) {
-      known.hasText = true;
-      this.#messages.set(known.id ?? "", true);
-    }
+  #say(place: string, content: string): readonly AnyEvent[] {
+    this.#streamed.set(place, true);
+    const known = this.#items.get(place);
+    if (known !== undefined) this.#messages.set(known.id ?? "", true);
     this.#reply.add(content);
     return [{ type: "message_chunk", content, id: DEFAULT_NODE_NAME }];
   }
@@ -193,9 +191,9 @@ export class ItemReader {
     const type = toText(item["type"]);
     switch (type) {
       case "message":
-        return known.hasText ? [] : listTexts(item["content"]).flatMap((text) => this.#say(known, text));
+        return this.#streamed.has(place) ? [] : listTexts(item["content"]).flatMap((text) => this.#say(place, text));
       case "reasoning": {
-        const texts = known.hasText ? [] : listTexts(item["summary"]);
+        const texts = this.#streamed.has(place) ? [] : listTexts(item["summary"]);
         // Only the provider can read it. Without it, the answer is complete all the same.
         const kept = typeof item["encrypted_content"] === "string" ? [keep(frame)] : [];
         return [...texts.map((content) => ({ type: "reasoning_chunk", content })), { type: "reasoning_end" }, ...kept];

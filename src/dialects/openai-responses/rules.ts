@@ -1,5 +1,5 @@
 /** Rules for streams of the `openai-responses` dialect: what the `openai` client does not accept. */
-import type { RuleTable } from "../../protocol/index.ts";
+import type { RuleTable } from "../../protocol/rules.ts";
 
 const section = "Responses API";
 

@@ -1,7 +1,7 @@
 /** Decodes the stream events and callback payloads of 002, one request at a time. */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { FormFields } from "../../protocol/form.ts";
-import type { Envelope } from "../../protocol/index.ts";
+import type { Envelope } from "../../protocol/events.generated.ts";
 import { type Json, type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";

@@ -1,5 +1,5 @@
 /** Rules for streams of the `stream-event` dialect (002). */
-import type { RuleTable } from "../../protocol/index.ts";
+import type { RuleTable } from "../../protocol/rules.ts";
 
 export const STREAM_EVENT_RULES = {
   "request-start-first": { level: "warning", section: "002" },

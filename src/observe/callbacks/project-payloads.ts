@@ -4,7 +4,8 @@
  */
 import { findStreamEventFrameForm, type StreamEventFrame } from "../../dialects/stream-event/frames.generated.ts";
 import { createStreamEventProjection } from "../../dialects/stream-event/project.ts";
-import { type EventOf, isJsonObject, type JsonObject, type StampedRecord } from "../../protocol/index.ts";
+import type { EventOf, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { CallbackPayload } from "./callback.ts";
 
 const NOTHING: readonly CallbackPayload[] = [];

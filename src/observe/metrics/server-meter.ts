@@ -78,6 +78,10 @@ export interface StreamTally {
 /**
  * Combines several meters into one. If one of them throws, the others are still called, and the error is thrown
  * afterwards.
+ *
+ * ```ts
+ * createEventsHandler({ log, meter: joinStreamMeters(metrics, await createPrometheusObserver()) });
+ * ```
  */
 export function joinStreamMeters(...meters: readonly StreamMeter[]): StreamMeter {
   return {

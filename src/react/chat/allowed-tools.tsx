@@ -17,7 +17,13 @@ export interface AllowedToolsProps {
   readonly sessionId: string;
 }
 
-/** Lists the tools that run without approval, each with a button that ends it. Renders nothing if there are none. */
+/**
+ * Lists the tools that run without approval, each with a button that ends it. Renders nothing if there are none.
+ *
+ * ```tsx
+ * <AllowedTools receiver={receiver} sessionId="demo" />
+ * ```
+ */
 export function AllowedTools({ receiver, sessionId }: AllowedToolsProps): ReactNode {
   const words = useWords(COMPOSER_WORDS);
   const { actions } = useUi();

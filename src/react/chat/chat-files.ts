@@ -1,5 +1,6 @@
 /** Uploads the files of a draft to its session. */
-import { type ClientToken, sendFile } from "../../client/index.ts";
+import type { ClientToken } from "../../client/index.ts";
+import { sendFile } from "../../client/transport/session-files.ts";
 import { createCommandId } from "../../client/connection/command-sender.ts";
 import { readRefusal } from "../../client/transport/refusal.ts";
 import { parseObject } from "../../protocol/json.ts";

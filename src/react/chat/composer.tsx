@@ -33,7 +33,22 @@ export interface ComposerProps {
   readonly tools?: ReactNode;
 }
 
-/** Shows the text and the files of a draft, with buttons to send it and to stop the run. It keeps no state itself. */
+/**
+ * Shows the text and the files of a draft, with buttons to send it and to stop the run. It keeps no state itself.
+ *
+ * ```tsx
+ * <Composer
+ *   text={text}
+ *   onType={setText}
+ *   onSend={() => connection.run({ message: text })}
+ *   files={[]}
+ *   fileActions={undefined}
+ *   onStop={undefined}
+ *   isStopping={false}
+ *   isBusy={false}
+ * />
+ * ```
+ */
 export function Composer(props: ComposerProps): ReactNode {
   const { text, files, fileActions, onStop, isStopping, isBusy } = props;
   const words = useWords(COMPOSER_WORDS);

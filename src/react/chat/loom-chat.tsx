@@ -1,7 +1,7 @@
 /** A whole chat in one component: the conversation of one session and the box to write in. */
 import { type DragEvent, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import type { ClientToken, SessionView, TurnView } from "../../client/index.ts";
-import { fetchFile } from "../../client/index.ts";
+import { fetchFile } from "../../client/transport/session-files.ts";
 import { Conversation } from "../conversation/conversation.tsx";
 import { findLiveRun, isAway } from "../thoughts/describe-stream.ts";
 import { type UiActions, type UiLanguage, UiProvider, useUi } from "../ui/ui-context.tsx";

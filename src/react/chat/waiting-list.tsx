@@ -16,7 +16,13 @@ export interface WaitingListProps<M extends QueuedMessage> {
   readonly onWithdraw: (message: M) => void;
 }
 
-/** Lists sent messages whose run has not started. Renders nothing if there are none. */
+/**
+ * Lists sent messages whose run has not started. Renders nothing if there are none.
+ *
+ * ```tsx
+ * <WaitingList messages={waiting} isAway={false} onEdit={edit} onResend={send} onWithdraw={withdraw} />
+ * ```
+ */
 export function WaitingList<M extends QueuedMessage>({ messages, ...given }: WaitingListProps<M>): ReactNode {
   const words = useWords(COMPOSER_WORDS);
   if (messages.length === 0) return null;

@@ -1,6 +1,7 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
-import type { SessionView, StreamReason } from "../../client/index.ts";
+import type { SessionView } from "../../client/index.ts";
+import type { StreamReason } from "../../client/view.ts";
 import { UiProvider } from "../ui/ui-context.tsx";
 import { ConnectionNotice, selectRefusal } from "./connection-notice.tsx";
 

@@ -1,6 +1,7 @@
 /** Why the server does not accept the page, or why an empty conversation cannot be loaded, with what to change. */
 import type { ReactNode } from "react";
-import type { SessionView, StreamReason } from "../../client/index.ts";
+import type { SessionView } from "../../client/index.ts";
+import type { StreamReason } from "../../client/view.ts";
 import { cutText } from "../../protocol/cut-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import { defineWords, useWords } from "../ui/words.ts";

@@ -1,6 +1,7 @@
 /** One message with its parts in order. */
 import { memo, type NamedExoticComponent, type ReactNode, useMemo, useRef, useState } from "react";
-import type { MessagePart, MessageView, Receiver, SessionView } from "../../client/index.ts";
+import type { MessagePart, Receiver, SessionView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
 import { PartItem } from "../parts/part-item.tsx";
 import { SupersededItem } from "../parts/superseded-item.tsx";
 import { ThoughtSeriesItem } from "../parts/thought-series-item.tsx";
@@ -10,9 +11,8 @@ import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useSession } from "../use-receiver.ts";
-import { chooseRows, type RowRange, extendToEarlierRows, rangeAroundRow } from "./choose-rows.ts";
+import { chooseRows, extendToEarlierRows, groupParts, hasPart, rangeAroundRow, type RowRange } from "./group-parts.ts";
 import { CitedList } from "./cited-list.tsx";
-import { groupParts, hasPart } from "./group-parts.ts";
 import { UserMessage } from "./user-message.tsx";
 
 const WORDS = defineWords({
@@ -135,7 +135,7 @@ function isNotThinking(part: MessagePart): boolean {
 }
 
 interface LinkedTodoProps extends Pick<MessageItemProps, "receiver" | "sessionId" | "turnKey" | "runId" | "isLive"> {
-  readonly part: Extract<MessagePart, { readonly type: "todo" }>;
+  readonly part: MessagePart<"todo">;
 }
 
 /**

@@ -2,7 +2,8 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
-import type { MessageView, StreamState, TurnView } from "../../client/index.ts";
+import type { StreamState, TurnView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
 import { type Ui, UiProvider } from "../ui/ui-context.tsx";
 import { RunFooter } from "./run-footer.tsx";
 import { UserMessage } from "./user-message.tsx";

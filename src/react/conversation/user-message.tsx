@@ -1,6 +1,6 @@
 /** The user's message with its attachments, and an editor to send a changed version. */
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import type { MessageView } from "../../client/index.ts";
+import type { MessageView } from "../../client/view.ts";
 import { AttachmentList } from "../parts/attachment-list.tsx";
 import { foldText } from "../parts/fold-text.ts";
 import { Button, IconButton } from "../ui/button.tsx";

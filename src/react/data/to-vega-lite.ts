@@ -3,7 +3,8 @@
  * a table: the first column labels the points, every other column is a series. A Vega-Lite specification is passed
  * through without its title, which the page shows itself; the renderer must check its content.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { CHART_KINDS, buildLoomChart, type LoomChart } from "./build-loom-chart.ts";
 import { readTable } from "../../protocol/read-table.ts";
 

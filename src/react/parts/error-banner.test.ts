@@ -1,7 +1,8 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
-import type { ErrorPart, TurnView } from "../../client/index.ts";
+import type { TurnView } from "../../client/index.ts";
+import type { ErrorPart } from "../../client/view.ts";
 import { RunContext } from "../conversation/run-context.ts";
 import { type UiLanguage, UiProvider } from "../index.ts";
 import type { Ui } from "../ui/ui-context.tsx";

@@ -3,7 +3,8 @@
  * and stages are under Details.
  */
 import { type ReactNode, useState } from "react";
-import type { ErrorPart, TurnView } from "../../client/index.ts";
+import type { TurnView } from "../../client/index.ts";
+import type { ErrorPart } from "../../client/view.ts";
 import { useRunContext } from "../conversation/run-context.ts";
 import { Button } from "../ui/button.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
@@ -27,6 +28,10 @@ export interface ErrorBannerProps {
 /**
  * Shows an error of a run, with a retry button if the run has ended. An error after which the run continued is a notice
  * that says what was done.
+ *
+ * ```tsx
+ * {part.type === "error" && <ErrorBanner part={part} isLive={isLive} />}
+ * ```
  */
 export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
   const words = useWords(ERROR_WORDS);

@@ -2,7 +2,8 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { MessagePart, ThinkingPart, TodoList, ToolCall, ToolCallStatus } from "../../client/index.ts";
+import type { MessagePart, TodoList, ToolCall } from "../../client/index.ts";
+import type { ThinkingPart, ToolCallStatus } from "../../client/view.ts";
 import { type UiLanguage, UiProvider } from "../index.ts";
 import type { Ui } from "../ui/ui-context.tsx";
 import { UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.tsx";

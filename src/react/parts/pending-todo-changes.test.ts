@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { CommandResult, TodoItem } from "../../client/index.ts";
+import type { CommandResult } from "../../client/index.ts";
+import type { TodoItem } from "../../client/view.ts";
 import { PendingTodoChanges } from "./pending-todo-changes.ts";
 
 const item = (completed: boolean): TodoItem => ({ id: "i", text: "Buy milk", completed });

@@ -2,7 +2,8 @@
  * Optimistic changes to a to-do list. A change shows at once; it is dropped when the session confirms it, or reverted
  * when the server rejects it. Each item has at most one request in flight, so quick changes cannot overtake each other.
  */
-import type { CommandResult, TodoItem } from "../../client/index.ts";
+import type { CommandResult } from "../../client/index.ts";
+import type { TodoItem } from "../../client/view.ts";
 
 export interface FailedTodoChange {
   readonly itemId: string;

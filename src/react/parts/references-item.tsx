@@ -1,6 +1,7 @@
 /** Sources from the knowledge base, numbered as cited in the answer. */
 import { type ReactNode, useState } from "react";
-import type { Reference, ReferencesPart } from "../../client/index.ts";
+import type { Reference } from "../../client/index.ts";
+import type { ReferencesPart } from "../../client/view.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";

@@ -1,6 +1,6 @@
 /** An error that did not end its run: what was done instead, with the error under Details. */
 import { type ReactNode, useState } from "react";
-import type { ErrorPart } from "../../client/index.ts";
+import type { ErrorPart } from "../../client/view.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { defineWords, useWords } from "../ui/words.ts";

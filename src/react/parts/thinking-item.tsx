@@ -3,7 +3,7 @@
  * duration. Collapsed, a token costs the same regardless of length.
  */
 import { type ReactNode, useEffect, useRef } from "react";
-import type { ThinkingPart } from "../../client/index.ts";
+import type { ThinkingPart } from "../../client/view.ts";
 import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";
@@ -58,7 +58,13 @@ export interface ThinkingItemProps {
   readonly isRevealed?: boolean;
 }
 
-/** Shows one thinking part, collapsed by default. */
+/**
+ * Shows one thinking part, collapsed by default.
+ *
+ * ```tsx
+ * {part.type === "thinking" && <ThinkingItem part={part} turnKey={run.key} isLive={isLive} />}
+ * ```
+ */
 export function ThinkingItem(props: ThinkingItemProps): ReactNode {
   const { part, turnKey, isLive, isInSeries = false, isRevealed = false } = props;
   const words = useWords(WORDS);

@@ -3,7 +3,7 @@
  * push the answer far down.
  */
 import { memo, type ReactNode, useRef, useState } from "react";
-import type { ThinkingPart } from "../../client/index.ts";
+import type { ThinkingPart } from "../../client/view.ts";
 import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration, formatNumber } from "../ui/format.ts";

@@ -1,6 +1,7 @@
 /** A to-do list of the session. Users can tick items during and after the run. */
 import { type ReactNode, useEffect, useMemo, useReducer, useState } from "react";
-import type { TodoItem, TodoList } from "../../client/index.ts";
+import type { TodoList } from "../../client/index.ts";
+import type { TodoItem } from "../../client/view.ts";
 import { formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ProgressBar } from "../ui/indicators.tsx";
@@ -41,7 +42,13 @@ export interface TodoCardProps {
   readonly list: TodoList | undefined;
 }
 
-/** Shows a to-do list. Items can be ticked if `UiActions.changeTodo` is given. */
+/**
+ * Shows a to-do list. Items can be ticked if `UiActions.changeTodo` is given.
+ *
+ * ```tsx
+ * <TodoCard list={session.todoLists.find(({ listId }) => listId === part.listId)} />
+ * ```
+ */
 export function TodoCard({ list }: TodoCardProps): ReactNode {
   const words = useWords(WORDS);
   return list === undefined ? (

@@ -1,6 +1,7 @@
 /** Citations in an answer: small numbered buttons that open the cited passage. */
 import { createContext, type ReactNode, use, useMemo } from "react";
-import type { MessagePart, Reference, ReferencesPart } from "../../client/index.ts";
+import type { MessagePart, Reference } from "../../client/index.ts";
+import type { ReferencesPart } from "../../client/view.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { useWords } from "../ui/words.ts";
 import { type CitationMark, findCitations } from "./find-citations.ts";

@@ -74,7 +74,13 @@ export function findLiveRun(session: SessionView | undefined): TurnView | undefi
 /** State of a session's latest run while the user should know about it. */
 export type RunPhase = "running" | "waiting" | "failed";
 
-/** Returns the phase of the latest run; undefined if it completed, was cancelled, or is not known yet. */
+/**
+ * Returns the phase of the latest run; undefined if it completed, was cancelled, or is not known yet.
+ *
+ * ```ts
+ * const phase = useSession(receiver, "demo", findRunPhase);
+ * ```
+ */
 export function findRunPhase(session: SessionView | undefined): RunPhase | undefined {
   if (session?.state.isCatchingUp === true) return undefined;
   const turn = session?.turns.at(-1);

@@ -2,7 +2,8 @@
  * Converts a folded tree to boxes and lines in pixels, and folds it so that it fits the available space. Levels are columns,
  * on a phone the rows of an outline. The canvas draws the whole tree, either way.
  */
-import type { ThoughtView, TreeView } from "../../client/index.ts";
+import type { TreeView } from "../../client/index.ts";
+import type { ThoughtView } from "../../client/view.ts";
 import type { BoxMark, DrawnBox, DrawnLine, DrawingShape, ViewportSize } from "./drawing-content.ts";
 import {
   CANVAS_LIMITS,

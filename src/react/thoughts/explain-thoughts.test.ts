@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ThoughtView } from "../../client/index.ts";
+import type { ThoughtView } from "../../client/view.ts";
 import { countNewest, explainAbandoned, findBestScore, listChain, summariseTree } from "./explain-thoughts.ts";
 import { indexTree } from "./tree-index.ts";
 

@@ -1,5 +1,6 @@
 /** Facts about a tree of thoughts: reasons for abandoned branches, best scores, counts. */
-import type { BacktrackView, TreeView } from "../../client/index.ts";
+import type { TreeView } from "../../client/index.ts";
+import type { BacktrackView } from "../../client/view.ts";
 import { listAncestors, type TreeIndex } from "./tree-index.ts";
 
 /**

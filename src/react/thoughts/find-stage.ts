@@ -3,8 +3,9 @@
  * with the run.
  */
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import type { GraphView, MessageView, NodeRunView, ToolCall, TurnView } from "../../client/index.ts";
-import { describeCall } from "../parts/describe-call.ts";
+import type { GraphView, ToolCall, TurnView } from "../../client/index.ts";
+import type { NodeRunView, MessageView } from "../../client/view.ts";
+import { describeCall } from "../parts/describe-action.ts";
 
 /** What a run is doing now. */
 export type Stage =

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ThoughtView } from "../../client/index.ts";
+import type { ThoughtView } from "../../client/view.ts";
 import { fitTree } from "./draw-tree.ts";
 import { FOLD_LIMITS, foldTree, NO_OVERRIDES } from "./fold-tree.ts";
 import { indexTree } from "./tree-index.ts";

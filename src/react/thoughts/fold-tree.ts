@@ -5,7 +5,8 @@
  *
  * Invariant: every thought is either drawn or counted in exactly one fold.
  */
-import type { ThoughtView, TreeView } from "../../client/index.ts";
+import type { TreeView } from "../../client/index.ts";
+import type { ThoughtView } from "../../client/view.ts";
 import { listAncestors, type TreeIndex } from "./tree-index.ts";
 
 /** Folding choices made by the user. */

@@ -1,6 +1,6 @@
 /** One step in the drawing of a graph. */
 import { memo, type ReactNode } from "react";
-import type { GraphNodeView } from "../../client/index.ts";
+import type { GraphNodeView } from "../../client/view.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
 import { GRAPH_WORDS, nameOperation } from "./thoughts-words.ts";

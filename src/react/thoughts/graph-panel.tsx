@@ -1,6 +1,7 @@
 /** Details of one step of a graph: result, dependencies and expansion. */
 import { type ReactNode, useMemo } from "react";
-import type { GraphNodeView, GraphView } from "../../client/index.ts";
+import type { GraphView } from "../../client/index.ts";
+import type { GraphNodeView } from "../../client/view.ts";
 import { formatDuration } from "../ui/format.ts";
 import { Badge, type BadgeTone } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";

@@ -8,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { type BadgeTone, Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
-import { useIsOffline } from "../ui/use-is-offline.ts";
+import { useIsOffline } from "../ui/use-now.ts";
 import { defineWords, useWords } from "../ui/words.ts";
 import { describeStream, type RunPhase } from "./describe-stream.ts";
 import { cutText } from "../../protocol/cut-text.ts";
@@ -103,7 +103,13 @@ const RUN_BADGES: { readonly [P in RunPhase]: { readonly icon?: IconName; readon
 /** Reasons come from the server and may be long. */
 const SHOWN_REASON = 500;
 
-/** Shows the status of a session as a badge with details on click. Shows nothing if there is nothing to report. */
+/**
+ * Shows the status of a session as a badge with details on click. Shows nothing if there is nothing to report.
+ *
+ * ```tsx
+ * <StreamStatus state={session.state} run={findRunPhase(session)} onRetry={() => connection.retry()} />
+ * ```
+ */
 export function StreamStatus({ state, run, onRetry }: StreamStatusProps): ReactNode {
   const words = useWords(WORDS);
   const { actions } = useUi();

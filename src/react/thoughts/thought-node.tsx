@@ -1,6 +1,6 @@
 /** One thought in the drawing of a tree, or the placeholder of folded siblings. */
 import { memo, type ReactNode } from "react";
-import type { ThoughtView } from "../../client/index.ts";
+import type { ThoughtView } from "../../client/view.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
 import type { ThoughtSize } from "./draw-tree.ts";

@@ -4,7 +4,7 @@ import { formatNumber } from "../ui/format.ts";
 import { Badge, type BadgeTone } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { useWords } from "../ui/words.ts";
-import type { ThoughtView } from "../../client/index.ts";
+import type { ThoughtView } from "../../client/view.ts";
 import { DetailPanel, DetailText, Fact } from "./detail-panel.tsx";
 import { findBestScore, listChain } from "./explain-thoughts.ts";
 import { formatScore } from "./score.tsx";

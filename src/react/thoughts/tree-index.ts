@@ -2,7 +2,7 @@
  * Index of a tree of thoughts: parents, children and subtree sizes by position. Tolerates repeated IDs, unknown parents
  * and cycles; the result is always a forest. Takes linear time.
  */
-import type { ThoughtView } from "../../client/index.ts";
+import type { ThoughtView } from "../../client/view.ts";
 
 export interface TreeIndex {
   readonly thoughts: readonly ThoughtView[];

@@ -10,7 +10,15 @@ export interface ButtonProps extends Omit<ComponentPropsWithRef<"button">, "type
   readonly isSubmit?: boolean | undefined;
 }
 
-/** A button with a text label and an optional icon. */
+/**
+ * A button with a text label and an optional icon.
+ *
+ * ```tsx
+ * <Button icon="send" variant="primary" onClick={send}>
+ *   Send
+ * </Button>
+ * ```
+ */
 export function Button({ icon, variant = "quiet", isSubmit = false, children, ...rest }: ButtonProps): ReactNode {
   return (
     <button {...rest} type={isSubmit ? "submit" : "button"} className={`loom-button loom-button-${variant}`}>

@@ -17,7 +17,17 @@ export interface DialogProps {
   readonly tools?: ReactNode;
 }
 
-/** Modal dialog, open as long as it is rendered. */
+/**
+ * Modal dialog, open as long as it is rendered.
+ *
+ * ```tsx
+ * {isOpen && (
+ *   <Dialog title="Sources" onClose={() => setOpen(false)}>
+ *     …
+ *   </Dialog>
+ * )}
+ * ```
+ */
 export function Dialog({ title, onClose, children, size = "small", tools }: DialogProps): ReactNode {
   const words = useWords(WORDS);
   const element = useRef<HTMLDialogElement>(null);

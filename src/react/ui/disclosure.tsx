@@ -14,7 +14,13 @@ export interface DisclosureProps {
   readonly onToggle?: ((isOpen: boolean) => void) | undefined;
 }
 
-/** Shows a summary that expands and collapses its children. */
+/**
+ * Shows a summary that expands and collapses its children.
+ *
+ * ```tsx
+ * <Disclosure summary="Thoughts">…</Disclosure>
+ * ```
+ */
 export function Disclosure({
   summary,
   children,

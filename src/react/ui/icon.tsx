@@ -80,7 +80,13 @@ const PATHS = {
 /** Names of the available icons. */
 export type IconName = keyof typeof PATHS;
 
-/** Draws an icon in the current text colour. */
+/**
+ * Draws an icon in the current text colour.
+ *
+ * ```tsx
+ * <Icon name="search" />
+ * ```
+ */
 export function Icon({ name }: { readonly name: IconName }): ReactNode {
   return (
     <svg className="loom-icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">

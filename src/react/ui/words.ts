@@ -28,7 +28,13 @@ export function useWords<W extends { readonly [name: string]: TranslatedText }>(
   return words[useUi().language];
 }
 
-/** Returns the first supported language of the browser's list; English by default. */
+/**
+ * Returns the first supported language of the browser's list; English by default.
+ *
+ * ```tsx
+ * <UiProvider language={chooseLanguage(navigator.languages)}>…</UiProvider>
+ * ```
+ */
 export function chooseLanguage(preferred: readonly string[]): UiLanguage {
   for (const tag of preferred) {
     if (/^zh\b/i.test(tag)) return "zh";

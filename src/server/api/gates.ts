@@ -1,5 +1,5 @@
-/** The limits for slow work of callers: uploads, documents and forks. Endpoints enter a gate before they begin. */
-import type { Release } from "../../tools/concurrency-limit.ts";
+/** The limits for slow work of callers: uploads, documents, forks and images. Endpoints enter a gate before they begin. */
+import type { Release } from "../../protocol/concurrency-limit.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { accountOf } from "../auth/principal.ts";
@@ -10,6 +10,8 @@ export interface Gates {
   readonly uploads: FairGate;
   readonly documents: FairGate;
   readonly forks: FairGate;
+  /** Images fetched from other sites. */
+  readonly images: FairGate;
 }
 
 /** The parts of `ServerCore` that a gate needs. */
@@ -23,12 +25,13 @@ const MAX_DOCUMENTS = 4;
 const MAX_DOCUMENTS_PER_TOKEN = 2;
 
 export function createGates(limits: ServerLimits): Gates {
-  const { maxUploads, maxUploadsPerToken, maxForks, maxForksPerToken } = limits;
+  const { maxUploads, maxUploadsPerToken, maxForks, maxForksPerToken, maxImages } = limits;
   const upload = { noun: "uploads", code: "too_many_uploads" } as const;
   return {
     uploads: new FairGate({ ...upload, slots: maxUploads, slotsPerAccount: maxUploadsPerToken }),
     documents: new FairGate({ ...upload, slots: MAX_DOCUMENTS, slotsPerAccount: MAX_DOCUMENTS_PER_TOKEN }),
     forks: new FairGate({ noun: "forks", code: "too_many_forks", slots: maxForks, slotsPerAccount: maxForksPerToken }),
+    images: new FairGate({ noun: "images", code: "too_many_open", slots: maxImages, slotsPerAccount: maxImages }),
   };
 }
 

@@ -55,6 +55,7 @@ export interface Operation<Q extends ApiShapeName = "Empty", B extends ApiShapeN
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
+  /** Descriptions of path parameters. Default: `Id of the …`. */
   readonly params?: { readonly [name: string]: string };
   readonly headers?: { readonly [name: string]: string };
   readonly query?: Q;

@@ -65,6 +65,14 @@ const attachments = optional(
   "Attached files, at most 20. Each has one of `blob_id`, `data` and `url`",
 );
 
+/** The end of a request for approval. */
+const APPROVAL_FIELDS = {
+  event_id: required(count, "Id of the record with the request"),
+  expires_at: optional(number, "Time at which the call is rejected, Unix time in milliseconds"),
+  digest: optional(string, "Digest of tool and arguments, to send with the answer"),
+  server: optional(string, "Name of the MCP server that has the tool"),
+} satisfies Fields;
+
 const START_FIELDS = {
   message: optional(
     either(string, objectOf({ text: optional(string, "Text of the message"), attachments })),
@@ -151,10 +159,7 @@ export const RUN_SHAPES = {
           run_id: required(string, "Id of the run"),
           name: required(string, "Name of the tool"),
           arguments: required(map, "Arguments of the call"),
-          event_id: required(count, "Id of the record with the request"),
-          expires_at: optional(number, "Time at which the call is rejected, Unix time in milliseconds"),
-          digest: optional(string, "Digest of tool and arguments, to send with the answer"),
-          server: optional(string, "Name of the MCP server that has the tool"),
+          ...APPROVAL_FIELDS,
         }),
       ),
       "Approval requests in the order they were made",
@@ -193,10 +198,7 @@ export const RUN_SHAPES = {
                 call_id: required(string, "Id of the tool call"),
                 name: required(string, "Name of the tool"),
                 arguments: optional(map, "Arguments of the call; absent if they are larger than 16 KiB"),
-                event_id: required(count, "Id of the record with the request"),
-                expires_at: optional(number, "Time at which the call is rejected, Unix time in milliseconds"),
-                digest: optional(string, "Digest of tool and arguments, to send with the answer"),
-                server: optional(string, "Name of the MCP server that has the tool"),
+                ...APPROVAL_FIELDS,
               }),
             ),
             "Tool calls that wait for approval, oldest first, at most 20",

@@ -1,7 +1,8 @@
 /** The services that every endpoint receives. Endpoints use them and never create them. */
 import type { KnowledgeBase } from "../../context/index.ts";
 import type { Log } from "../../log/index.ts";
-import type { PrometheusRegister, StreamMeter } from "../../observe/index.ts";
+import type { StreamMeter } from "../../observe/index.ts";
+import type { PrometheusRegister } from "../../observe/metrics/prometheus-metrics.ts";
 import type { Access } from "../auth/access.ts";
 import type { Auditor } from "../auth/audit/auditor.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";

@@ -33,11 +33,8 @@ export interface Access {
    * readable. Throws `too_many_streams`. The caller must call the returned function when the stream or socket closes.
    */
   watch(caller: Caller, session: string | undefined, onEnd: (why: LoomError) => void): () => void;
-  /**
-   * Counts one more request of an identified caller, such as a frame on a socket. Rejects with `rate_limited`. Absent if
-   * requests are not counted.
-   */
-  readonly countRequest?: ((caller: Caller) => Promise<void>) | undefined;
+  /** Counts one more request of an identified caller, such as a frame on a socket. Rejects with `rate_limited`. */
+  countRequest(caller: Caller): Promise<void>;
   /** Runs a search when the caller has fewer than its maximum. Throws `too_many_searches` if too many wait. */
   runSearch<T>(caller: Caller, signal: AbortSignal, search: () => Promise<T>): Promise<T>;
   /**

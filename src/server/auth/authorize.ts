@@ -12,7 +12,7 @@ import { type Principal, unauthorized } from "./principal.ts";
 import { type Action, isAllowedByShareLink, mayCreateSession, type Scope, scopeOf } from "./scopes.ts";
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { sessionIdTaken, unknownSession } from "../../log/rules.ts";
-import { LoomError } from "../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
 
 /** Who sent a request. */
 export interface Identity {
@@ -36,6 +36,17 @@ export interface AuthorizeRequest {
 export type Authorize = (request: AuthorizeRequest) => Promise<void> | void;
 
 export const allowAll: Authorize = () => undefined;
+
+/** Whether the action is allowed. Throws errors other than a refusal. */
+export async function isAllowed(authorize: Authorize, request: AuthorizeRequest): Promise<boolean> {
+  try {
+    await authorize(request);
+    return true;
+  } catch (error) {
+    if (isLoomError(error, "forbidden", "unauthorized", "unknown_session")) return false;
+    throw error;
+  }
+}
 
 type Sessions = Pick<Log, "getSession">;
 

@@ -24,7 +24,7 @@ import {
   unauthorized,
 } from "./principal.ts";
 import { createSpend } from "./limits/spend.ts";
-import type { AuthenticationOutcome, CredentialKind, ServerMeter } from "../../observe/index.ts";
+import type { AuthenticationOutcome, CredentialKind, ServerMeter } from "../../observe/metrics/server-meter.ts";
 import { createJwtVerifier } from "./jwt/verify-jwt.ts";
 import { shield } from "../../observe/shield.ts";
 

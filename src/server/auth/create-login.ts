@@ -10,7 +10,7 @@
 import { randomUUID } from "node:crypto";
 import { describeValue } from "../../protocol/fault.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { limitTimer } from "../../protocol/limit-timer.ts";
+import { withTimeout } from "../../protocol/with-timeout.ts";
 import { LOCAL_OWNER } from "../../log/rules.ts";
 import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { Authenticate, AuthOptions } from "./access.ts";
@@ -46,19 +46,11 @@ export function createLogin(options: LoginOptions): Login {
   let isFailing = false;
 
   async function findUser(request: RequestInfo): Promise<User | undefined> {
-    const stop = new AbortController();
-    const { promise: tooLate, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      const error = new LoomError("login_unavailable", `\`auth.authenticate\` took longer than ${authenticateMs} ms`);
-      reject(error);
-      stop.abort(error);
-    }, limitTimer(authenticateMs));
-    const ask = async (): Promise<User | undefined> => readUser(await authenticate(toRequest(request, stop.signal)));
-    try {
-      return await Promise.race([tooLate, wrapErrors(ask)]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const message = `\`auth.authenticate\` took longer than ${authenticateMs} ms`;
+    const late = (): Error => new LoomError("login_unavailable", message);
+    return withTimeout({ timeoutMs: authenticateMs, late }, (signal) =>
+      wrapErrors(async () => readUser(await authenticate(toRequest(request, signal)))),
+    );
   }
 
   function createLease(request: RequestInfo, user: User): LoginLease {

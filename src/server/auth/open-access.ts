@@ -37,6 +37,7 @@ export const OPEN_ACCESS: Access = {
   identify: () => Promise.resolve(IDENTITY),
   authorize: allowAll,
   watch: () => ignore,
+  countRequest: () => Promise.resolve(),
   runSearch: (_caller, _signal, search) => search(),
   admitRun: () => Promise.resolve(),
   runLimitOf: () => undefined,
@@ -97,7 +98,7 @@ export function createOpenAccess(store: LinkStore | undefined, dependencies: Acc
     watch: (caller, session, onEnd) =>
       caller.principal.kind === "local" ? ignore : requireLinks().watch(caller, session, onEnd),
     async countRequest(caller) {
-      if (caller.principal.kind !== "local") await requireLinks().countRequest?.(caller);
+      if (caller.principal.kind !== "local") await requireLinks().countRequest(caller);
     },
     runSearch: (caller, signal, search) =>
       caller.principal.kind === "local" ? search() : requireLinks().runSearch(caller, signal, search),

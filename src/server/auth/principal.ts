@@ -3,7 +3,7 @@ import { LOCAL_OWNER } from "../../log/rules.ts";
 import { LoomError, type ToolRules } from "../../protocol/index.ts";
 import { type Scope, SCOPES } from "./scopes.ts";
 
-export type { ToolRule, ToolRules } from "../../protocol/index.ts";
+export type { ToolRule, ToolRules } from "../../protocol/tool-rules.ts";
 
 /** An authenticated or anonymous identity. */
 export interface Principal {

@@ -1,8 +1,9 @@
-/** Rules that every blob store follows: IDs, names, media types, limits and counting. */
+/** Rules of blobs, whatever store has them: IDs, URLs, names, media types, limits and counting. */
 import { createHash } from "node:crypto";
+import { ConcurrencyLimit } from "../../protocol/concurrency-limit.ts";
+import type { Log } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { ConcurrencyLimit } from "../../tools/concurrency-limit.ts";
-import type { BlobLimits, PutBlobOptions } from "./blob-store.ts";
+import type { BlobBytes, BlobInfo, BlobLimits, PutBlobOptions } from "./blob-store.ts";
 
 const DEFAULT_SESSION_BLOBS = 1000;
 const DEFAULT_UPLOADS = 16;
@@ -18,14 +19,32 @@ export function isBlobId(text: string): boolean {
   return BLOB_ID.test(text);
 }
 
+/** The URL of a blob, with the base path of the server. */
+export function blobUrl(
+  { basePath }: { readonly basePath: string },
+  { sessionId, blobId }: Pick<BlobInfo, "sessionId" | "blobId">,
+): string {
+  return `${basePath}/v1/sessions/${encodeURIComponent(sessionId)}/blobs/${blobId}`;
+}
+
+/**
+ * The `reserve` option of `put`: charges the blobs of a session to the quota of its owner, which the log decides. Undefined
+ * without a quota for blobs: the log need not know them then.
+ */
+export function reserveIn(log: Pick<Log, "limits" | "setBlobUsage">, sessionId: string): PutBlobOptions["reserve"] {
+  const { maxOwnerBlobs, maxOwnerBlobBytes } = log.limits;
+  if (maxOwnerBlobs === Infinity && maxOwnerBlobBytes === Infinity) return undefined;
+  return (usage) => log.setBlobUsage(sessionId, usage);
+}
+
 /** Returns the media type in lower case without parameters; `application/octet-stream` if it is not valid. */
-export function readMediaType(text: string): string {
+function readMediaType(text: string): string {
   const essence = (text.split(";", 1)[0] ?? "").trim().toLowerCase();
   return essence.length <= MAX_MEDIA_TYPE && TOKEN.test(essence) ? essence : "application/octet-stream";
 }
 
 /** Returns the last part of a path, because some browsers send the whole path. Throws `invalid_name`. */
-export function readBlobName(name: string | undefined): string | undefined {
+function readBlobName(name: string | undefined): string | undefined {
   const last = name?.split(/[/\\]/).at(-1)?.trim();
   if (last === undefined || last === "") return undefined;
   // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
@@ -71,59 +90,52 @@ export function assertRoom(
     );
 }
 
-/** Counts and hashes the bytes of a blob, and stops at the first chunk above the limit. */
-export class BlobCounter {
-  readonly #hash = createHash("sha256");
-  readonly #maxBytes: number;
-  bytes = 0;
-
-  constructor({ maxBlobBytes }: Pick<BlobLimits, "maxBlobBytes">) {
-    this.#maxBytes = maxBlobBytes;
-  }
-
-  /** Throws `blob_too_large`. */
-  add(chunk: Uint8Array): void {
-    this.bytes += chunk.length;
-    if (this.bytes > this.#maxBytes)
-      throw new LoomError("blob_too_large", `A blob can have at most ${this.#maxBytes} bytes`, {
-        limit: this.#maxBytes,
-      });
-    this.#hash.update(chunk);
-  }
-
-  finish(): string {
-    return this.#hash.digest("hex");
-  }
-}
+/** Passes each chunk of an upload to `take`. Resolves to the description of the blob when all bytes have arrived. */
+type ReceiveBlob = (take: (chunk: Uint8Array) => Promise<void> | void) => Promise<BlobInfo>;
 
 /**
- * Limits the concurrent uploads of all sessions; more wait. Clients may be slow, so files of tools and forks have separate
- * slots.
+ * Receives the uploads of all sessions and limits how many run at once; more wait. Clients may be slow, so files of tools and
+ * forks have separate slots.
  */
 export class Uploads {
-  readonly #limits: Required<Pick<BlobLimits, "maxUploads" | "uploadWaitMs">>;
+  readonly #maxBytes: number;
   readonly #ofClients: ConcurrencyLimit;
   readonly #ofServer: ConcurrencyLimit;
 
-  constructor({ maxUploads = DEFAULT_UPLOADS, uploadWaitMs = DEFAULT_WAIT_MS }: BlobLimits) {
-    this.#limits = { maxUploads, uploadWaitMs };
-    this.#ofClients = new ConcurrencyLimit(maxUploads);
-    this.#ofServer = new ConcurrencyLimit(maxUploads);
+  constructor({ maxBlobBytes, maxUploads: limit = DEFAULT_UPLOADS, uploadWaitMs = DEFAULT_WAIT_MS }: BlobLimits) {
+    const tooLong = (ms: number): LoomError =>
+      new LoomError("too_many_open", `${limit} uploads have been in progress for ${ms} ms; try again later`, { limit });
+    const time = { maxMs: uploadWaitMs, tooLong };
+    this.#maxBytes = maxBlobBytes;
+    this.#ofClients = new ConcurrencyLimit(limit, { time });
+    this.#ofServer = new ConcurrencyLimit(limit, { time });
   }
 
-  /** Throws `too_many_open` if no slot is free in time, and the reason of the signal. */
-  async run<T>({ signal, isFromClient = false }: PutBlobOptions, work: () => Promise<T>): Promise<T> {
-    const { maxUploads: limit, uploadWaitMs } = this.#limits;
-    const waiting = new AbortController();
-    const timer = setTimeout(() => {
-      const message = `${limit} uploads have been in progress for ${uploadWaitMs} ms; try again later`;
-      waiting.abort(new LoomError("too_many_open", message, { limit }));
-    }, uploadWaitMs);
-    const either = signal === undefined ? waiting.signal : AbortSignal.any([signal, waiting.signal]);
-    const release = await (isFromClient ? this.#ofClients : this.#ofServer)
-      .enter(either)
-      .finally(() => clearTimeout(timer));
-    return work().finally(release);
+  /**
+   * Calls `store` when a slot is free, with the function that receives the bytes. Throws `invalid_name`, `too_many_open` if
+   * no slot is free in time, `blob_too_large` at the first chunk above the limit, and the reason of the signal.
+   */
+  async run(
+    sessionId: string,
+    bytes: BlobBytes,
+    options: PutBlobOptions,
+    store: (receive: ReceiveBlob) => Promise<BlobInfo>,
+  ): Promise<BlobInfo> {
+    const { signal, isFromClient = false } = options;
+    const about = { sessionId, mediaType: readMediaType(options.mediaType), name: readBlobName(options.name) };
+    const receive: ReceiveBlob = async (take) => {
+      const hash = createHash("sha256");
+      const limit = this.#maxBytes;
+      let length = 0;
+      for await (const chunk of readUntilAborted(bytes, signal)) {
+        length += chunk.length;
+        if (length > limit) throw new LoomError("blob_too_large", `A blob can have at most ${limit} bytes`, { limit });
+        hash.update(chunk);
+        await take(chunk);
+      }
+      return { blobId: hash.digest("hex"), ...about, bytes: length, createdAt: Date.now() };
+    };
+    return (isFromClient ? this.#ofClients : this.#ofServer).run(() => store(receive), signal);
   }
 }
 
@@ -134,9 +146,9 @@ export async function confirmPut({ signal, confirm }: PutBlobOptions): Promise<v
 }
 
 /** Yields the chunks of `bytes` until the signal aborts, also while waiting for a chunk. */
-export async function* readUntilAborted(
-  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  { signal }: PutBlobOptions,
+async function* readUntilAborted(
+  bytes: BlobBytes,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   signal?.throwIfAborted();
   const chunks = Symbol.asyncIterator in bytes ? bytes[Symbol.asyncIterator]() : bytes[Symbol.iterator]();

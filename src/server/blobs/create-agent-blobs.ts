@@ -2,8 +2,7 @@
 import type { AgentBlobs } from "../../agents/attachments.ts";
 import type { Log } from "../../log/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import { blobUrl } from "./blob-url.ts";
-import { reserveIn } from "./reserve-blobs.ts";
+import { blobUrl, reserveIn } from "./blob-rules.ts";
 import type { BlobStore } from "./blob-store.ts";
 
 /** `basePath` is used in the URLs of saved blobs. */

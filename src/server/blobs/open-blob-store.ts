@@ -14,22 +14,20 @@ import { Readable } from "node:stream";
 import { describeHolder, isHolderGone } from "../../log/holder.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { KeyedQueue } from "../../protocol/keyed-queue.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { digestBlobInfo, readBlobInfo } from "./blob-info.ts";
-import {
-  assertRoom,
-  BlobCounter,
-  confirmPut,
-  damagedBlob,
-  isBlobId,
-  readBlobName,
-  readMediaType,
-  readUntilAborted,
-  unknownBlob,
-  Uploads,
-} from "./blob-rules.ts";
+import { assertRoom, confirmPut, damagedBlob, isBlobId, unknownBlob, Uploads } from "./blob-rules.ts";
 import { FileDigests } from "./file-digests.ts";
-import type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blob-store.ts";
+import type {
+  BlobBytes,
+  BlobInfo,
+  BlobLimits,
+  BlobStore,
+  ByteRange,
+  OpenedBlob,
+  PutBlobOptions,
+} from "./blob-store.ts";
 
 const PRIVATE = { recursive: true, mode: 0o700 } as const;
 /** Folder for uploads in progress and for sessions that are being deleted. */
@@ -84,8 +82,8 @@ class FolderBlobStore implements BlobStore {
   /** The latest successful check of each file. */
   readonly #checks = new BoundedMap<FileCheck>(MAX_REMEMBERED_CHECKS);
   readonly #usages = new BoundedMap<SessionUsage>(MAX_CACHED_USAGES);
-  /** The last queued operation of each session. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  /** Operations that change the folder of a session. */
+  readonly #queue = new KeyedQueue();
 
   constructor(folder: string, limits: BlobLimits) {
     this.#folder = folder;
@@ -93,33 +91,21 @@ class FolderBlobStore implements BlobStore {
     this.#uploads = new Uploads(limits);
   }
 
-  async put(
-    sessionId: string,
-    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    options: PutBlobOptions,
-  ): Promise<BlobInfo> {
-    const name = readBlobName(options.name);
-    const mediaType = readMediaType(options.mediaType);
-    return this.#uploads.run(options, async () => {
+  put(sessionId: string, bytes: BlobBytes, options: PutBlobOptions): Promise<BlobInfo> {
+    return this.#uploads.run(sessionId, bytes, options, async (receive) => {
       const unfinished = this.#nameUnfinished();
       try {
         await translateErrors(unfinished, () => mkdir(unfinished, PRIVATE));
-        const counter = new BlobCounter(this.#limits);
-        await writeFileDurably(join(unfinished, BYTES), async (file) => {
-          for await (const chunk of readUntilAborted(bytes, options)) {
-            counter.add(chunk);
-            await translateErrors(unfinished, () => writeAll(file, chunk));
-          }
-        });
-        const blobId = counter.finish();
-        const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
+        const info = await writeFileDurably(join(unfinished, BYTES), (file) =>
+          receive((chunk) => translateErrors(unfinished, () => writeAll(file, chunk))),
+        );
         await writeFileDurably(join(unfinished, META), (file) =>
           translateErrors(unfinished, () =>
             writeAll(file, Buffer.from(JSON.stringify({ ...info, digest: digestBlobInfo(info) }))),
           ),
         );
         await syncFolder(unfinished);
-        return await this.#runInOrder(sessionId, async () => {
+        return await this.#queue.run(sessionId, async () => {
           await confirmPut(options);
           return translateErrors(this.#folder, () => this.#publish(unfinished, info, options));
         });
@@ -188,11 +174,7 @@ class FolderBlobStore implements BlobStore {
     return info;
   }
 
-  async read(
-    sessionId: string,
-    blobId: string,
-    range?: ByteRange,
-  ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }> {
+  async read(sessionId: string, blobId: string, range?: ByteRange): Promise<OpenedBlob> {
     const info = await this.get(sessionId, blobId);
     if (info === undefined) throw unknownBlob(sessionId, blobId);
     // Open the file before returning: a blob deleted from now on can still be read to the end.
@@ -249,7 +231,7 @@ class FolderBlobStore implements BlobStore {
   }
 
   async deleteSession(sessionId: string): Promise<void> {
-    await this.#runInOrder(sessionId, async () => {
+    await this.#queue.run(sessionId, async () => {
       const removed = this.#nameUnfinished();
       this.#usages.delete(sessionId);
       // Renaming makes the deletion atomic, however long it takes to remove the files.
@@ -263,7 +245,7 @@ class FolderBlobStore implements BlobStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#queues.values());
+    await this.#queue.idle();
     await this.#digests.close();
   }
 
@@ -279,17 +261,6 @@ class FolderBlobStore implements BlobStore {
     const usage = { changedAt, countedAt: performance.now(), count: blobs.length, bytes };
     this.#usages.set(sessionId, usage);
     return usage;
-  }
-
-  async #runInOrder<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
-    const done = (this.#queues.get(sessionId) ?? Promise.resolve()).then(work);
-    const queue = done.catch(() => undefined);
-    this.#queues.set(sessionId, queue);
-    try {
-      return await done;
-    } finally {
-      if (this.#queues.get(sessionId) === queue) this.#queues.delete(sessionId);
-    }
   }
 
   #folderOf(sessionId: string): string {
@@ -310,11 +281,12 @@ async function removeUnfinished(folder: string): Promise<void> {
   }
 }
 
-async function writeFileDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+async function writeFileDurably<T>(path: string, write: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await translateErrors(path, () => open(path, "wx", 0o600));
   try {
-    await write(file);
+    const written = await write(file);
     await translateErrors(path, () => file.sync());
+    return written;
   } finally {
     await file.close();
   }

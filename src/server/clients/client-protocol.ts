@@ -11,7 +11,7 @@ import type { ApiCall } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import type { StartRun } from "../api/shapes.generated.ts";
 import type { Caller } from "../auth/authorize.ts";
-import { actionOf } from "../commands/action-of.ts";
+import { actionOf } from "../commands/execute-command.ts";
 import { executeOrThrow } from "../endpoints/command-endpoint.ts";
 import { startFromBody } from "../endpoints/runs.ts";
 import type { ReadRequest } from "../streams/stream-reader.ts";

@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { RunInfo, SessionInfo } from "../../log/index.ts";
 import { isAnswerChannel } from "../../protocol/record.ts";
 import type { ServerCore } from "../api/server-core.ts";
+import { findLiveRun } from "../commands/execute-command.ts";
 import { readRunEvents } from "../endpoints/run-records.ts";
 
 /** How often, and after how many milliseconds, the server looks whether the reader has left. */
@@ -30,16 +31,16 @@ export async function isAbandoned(
 ): Promise<boolean> {
   const info = await log.getSession(session);
   if (info === undefined) return false;
-  const [latest] = await log.listRuns(session, { limit: 1 });
-  if (latest?.status !== "live") return false;
-  const { isKnown, hasText } = await show(latest, info);
+  const live = await findLiveRun(log, session);
+  if (live === undefined) return false;
+  const { isKnown, hasText } = await show(live, info);
   if (hasText) return true;
   if (!isKnown) return false;
-  for await (const { event } of readRunEvents(log, info, latest, ["message_chunk"]))
+  for await (const { event } of readRunEvents(log, info, live, ["message_chunk"]))
     if (isAnswerChannel(event.channel) && event.content !== "") return false;
   // The connection that the client closed may be seen later than the message that it sent after that.
   for (let checks = 0; checks < LEAVE_CHECKS; checks++) {
-    if (streams.isLeft(session, latest.runId)) return true;
+    if (streams.isLeft(session, live.runId)) return true;
     await pause(LEAVE_CHECK_MS);
   }
   return false;

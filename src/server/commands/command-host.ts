@@ -2,16 +2,24 @@
  * The command host: the services and settings that commands of clients need. HTTP endpoints and sockets share the host
  * of the server, with the caller as the author of the commands.
  */
-import type { SendCommandOptions } from "../../engine/index.ts";
+import type { SendCommandOptions } from "../../engine/send-command.ts";
 import type { Log } from "../../log/index.ts";
-import { type Auditor, NO_AUDIT, sourceOf } from "../auth/audit/auditor.ts";
+import { createRecordReader } from "../../dialects/loom/decode.ts";
+import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
+import type { EventOf } from "../../protocol/index.ts";
+import { type AuditedAction, type Auditor, type AuditSource, NO_AUDIT, sourceOf } from "../auth/audit/auditor.ts";
 import type { Access } from "../auth/access.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { ServerLimits } from "../guard/server-limits.ts";
 import type { RunDispatcher } from "../runs/run-dispatcher.ts";
-import { type AuditCommand, createApprovalAudit } from "./audit-approvals.ts";
 import { type CommandAuthor, LOCAL_AUTHOR } from "./command-author.ts";
+
+/** Executes a command and records it. Throws to refuse the command before it is executed. */
+export type AuditCommand = (
+  command: ControlCommand,
+  execute: () => Promise<AckControl | RefusalControl>,
+) => Promise<AckControl | RefusalControl>;
 
 /** Services and settings of `executeCommand`. Only `log` is required. */
 export interface CommandHost {
@@ -106,4 +114,44 @@ export function authorOf({ access }: Pick<CallerServices, "access">, caller: Cal
     admitRun: (agent) => access.admitRun(caller, agent),
     runLimit: access.runLimitOf(caller),
   };
+}
+
+/** Records in the audit log which tool calls a caller approved or rejected, and which tools it allowed in a session. */
+function createApprovalAudit(log: Log, auditor: Auditor, source: AuditSource): AuditCommand {
+  return async (command, execute) => {
+    const about = describeAudited(command);
+    if (about === undefined) return execute();
+    return auditor.run({ ...about, source }, async (note) => {
+      const answer = await execute();
+      if (answer.type === "refusal") note({ outcome: answer.code });
+      else if (answer.pending === true) note({ outcome: "pending" });
+      else if (command.type === "approve")
+        note({ target: await findTool(log, command.session, answer.result?.["event_id"]) });
+      return answer;
+    });
+  };
+}
+
+/** Undefined for commands that are not recorded. */
+function describeAudited(command: ControlCommand): Omit<AuditedAction, "source"> | undefined {
+  if (command.type === "permission") {
+    const { session, name: tool, rule } = command;
+    return { action: "tool.permit", target: { session, tool, rule } };
+  }
+  if (command.type !== "approve") return undefined;
+  const { session, call_id: call, run_id: run, decision } = command;
+  return { action: "approval.answer", target: { session, ...(run === undefined ? {} : { run }), call, decision } };
+}
+
+/** Reads the tool from the record of the answer. Empty if the record cannot be read any more. */
+async function findTool(log: Log, session: string, eventId: unknown): Promise<{ readonly tool?: string }> {
+  if (typeof eventId !== "number") return {};
+  try {
+    const { texts } = await log.read(session, { after: eventId - 1, limit: 1 });
+    const event = createRecordReader()(texts[0] ?? "")?.event as Partial<EventOf<"tool_approval_result">> | undefined;
+    return event?.type === "tool_approval_result" && event.name !== undefined ? { tool: event.name } : {};
+  } catch {
+    // The session may have been deleted since.
+    return {};
+  }
 }

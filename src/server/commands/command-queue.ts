@@ -1,36 +1,12 @@
 /** Serializes the commands of each session within one process, so that they are written in the order they arrived. */
 import type { Log } from "../../log/index.ts";
-
-/** A queue of work per session. Keeps no state for a session without waiting work. */
-export class CommandQueue {
-  /** Promise of the last queued work of each session. */
-  readonly #tails = new Map<string, Promise<void>>();
-
-  /** Runs `work` after all earlier work of the session, even if that failed. `work` must not wait for a run. */
-  run<R>(session: string, work: () => Promise<R>): Promise<R> {
-    const done = (this.#tails.get(session) ?? Promise.resolve()).then(work);
-    const line = done.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#tails.set(session, line);
-    void line.then(() => {
-      if (this.#tails.get(session) === line) this.#tails.delete(session);
-    });
-    return done;
-  }
-
-  /** Resolves when all work queued so far for the session is done. */
-  settled(session: string): Promise<void> {
-    return this.#tails.get(session) ?? Promise.resolve();
-  }
-}
+import { KeyedQueue } from "../../protocol/keyed-queue.ts";
 
 /** One queue per log, shared by all transports, so that the commands of a session have one order. */
-const queues = new WeakMap<Log, CommandQueue>();
+const queues = new WeakMap<Log, KeyedQueue>();
 
-function queueOf(log: Log): CommandQueue {
-  const queue = queues.get(log) ?? new CommandQueue();
+function queueOf(log: Log): KeyedQueue {
+  const queue = queues.get(log) ?? new KeyedQueue();
   queues.set(log, queue);
   return queue;
 }
@@ -42,7 +18,7 @@ export function awaitSubmitted(log: Log, session: string): Promise<void> {
 
 /**
  * Runs `work` when every command received so far for the session is in the log. Later commands wait until `work` is
- * done.
+ * done, so it must not wait for a run.
  */
 export function runInSessionQueue<R>(log: Log, session: string, work: () => Promise<R>): Promise<R> {
   return queueOf(log).run(session, work);

@@ -3,11 +3,10 @@ import { openSession } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ControlCommand } from "../../protocol/control/index.ts";
-import { executeCommand, type RunCommand } from "./execute-command.ts";
+import { deriveRunId, executeCommand, type RunCommand } from "./execute-command.ts";
 import type { CommandAuthor } from "./command-author.ts";
 import type { CommandHost } from "./command-host.ts";
-import { awaitSubmitted, CommandQueue } from "./command-queue.ts";
-import { deriveRunId } from "./derive-run-id.ts";
+import { awaitSubmitted } from "./command-queue.ts";
 
 const say = (id: string, message: string, more: Partial<RunCommand> = {}): RunCommand => ({
   type: "run",
@@ -276,27 +275,6 @@ describe("a message", () => {
     await log.submit({ commandId: "0", sessionId: "v", kind: "enqueue", body: {} });
     const refused = await executeCommand({ log }, say("1", "Not now", { session: "v", when_busy: "reject" }));
     expect([refused.type, (await log.getSession("v"))?.title]).toEqual(["refusal", undefined]);
-  });
-});
-
-describe("CommandQueue", () => {
-  it("serializes the work of each session independently", async () => {
-    const queue = new CommandQueue();
-    const order: string[] = [];
-    const gate = Promise.withResolvers<void>();
-    const turns = [
-      queue.run("s", async () => {
-        await gate.promise;
-        order.push("s1");
-        throw new Error("does not affect the next");
-      }),
-      queue.run("s", async () => order.push("s2")),
-      queue.run("t", async () => order.push("t1")),
-    ];
-    await turns[2];
-    gate.resolve();
-    await Promise.allSettled(turns);
-    expect(order).toEqual(["t1", "s1", "s2"]);
   });
 });
 

@@ -5,12 +5,13 @@
  * message is a command too. It is written to the log before anything else happens, so the same ID always yields the
  * same run, whichever process receives it and whenever.
  */
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { awaitOutcome } from "../../engine/send-command.ts";
 import { MAX_ATTACHMENTS, readQueuedMessage } from "../../engine/run-origin.ts";
 import { cutReason } from "../../engine/node-run.ts";
-import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
+import type { Command, CommandState, Log, RunInfo } from "../../log/index.ts";
+import type { CommandOutcome } from "../../log/log.ts";
 import { assertCommand, sessionIdTaken } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
@@ -22,15 +23,48 @@ import { findUnknownField } from "../guard/assert-known-fields.ts";
 import { toPublicError } from "../guard/to-public-error.ts";
 import { findOwnSession, LOCAL_AUTHOR, canAccess } from "./command-author.ts";
 import { assertAgentAllowed } from "../auth/principal.ts";
+import type { Action } from "../auth/scopes.ts";
 import type { CommandHost } from "./command-host.ts";
 import { deriveTitle } from "../../agents/derive-title.ts";
 import { runInSessionQueue } from "./command-queue.ts";
-import { deriveRunId } from "./derive-run-id.ts";
 
 /** A message for an agent, as a control frame. */
 export type RunCommand = Extract<ControlCommand, { readonly type: "run" }>;
+/** A command without its ID and session. */
+export type CommandContent<C extends ControlCommand = ControlCommand> = C extends ControlCommand
+  ? Omit<C, "id" | "session">
+  : never;
 /** The control frame that answers a command: `ack` or `refusal`. */
 export type CommandResponse = AckControl | RefusalControl;
+
+/**
+ * The action a caller must be authorized for to send a command, over HTTP and sockets alike. Approving a tool call
+ * needs its own permission.
+ */
+const ACTIONS: { readonly [type in ControlCommand["type"]]: Action } = {
+  run: "runs.start",
+  approve: "runs.approve",
+  cancel: "runs.control",
+  tool_result: "runs.control",
+  permission: "runs.approve",
+  feedback: "runs.control",
+  todo: "runs.control",
+};
+
+export function actionOf(type: ControlCommand["type"]): Action {
+  return ACTIONS[type];
+}
+
+/**
+ * Derives the ID of a run from its command when the client gives none. The same command always has the same run ID, so
+ * the response can name the run at once.
+ */
+export function deriveRunId(sessionId: string, commandId: string): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([sessionId, commandId]))
+    .digest("base64url");
+  return `run-${digest.slice(0, 22)}`;
+}
 
 const DEFAULT_BEGIN_MS = 250;
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -265,7 +299,7 @@ async function createInterrupt(host: CommandHost, command: RunCommand): Promise<
   const info = when_busy === "interrupt" ? await log.getSession(session) : undefined;
   if (info === undefined) return undefined;
   if (!canAccess(author, info)) throw sessionIdTaken(session);
-  const live = await findLiveRun(log, session);
+  const live = (await findLiveRun(log, session))?.runId;
   if (live === undefined) return undefined;
   // A hash keeps the ID short for any message ID. Including the run gives a repeated message that interrupts another
   // run a new ID.
@@ -315,12 +349,13 @@ async function findTargetRun(
   known: CommandState | undefined,
 ): Promise<string | undefined> {
   const runId = known?.body["run_id"];
-  return typeof runId === "string" ? runId : findLiveRun(log, sessionId);
+  return typeof runId === "string" ? runId : (await findLiveRun(log, sessionId))?.runId;
 }
 
-async function findLiveRun(log: Log, sessionId: string): Promise<string | undefined> {
+/** A session has at most one live run, and it is the newest. */
+export async function findLiveRun(log: Log, sessionId: string): Promise<RunInfo | undefined> {
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
-  return latest?.status === "live" ? latest.runId : undefined;
+  return latest?.status === "live" ? latest : undefined;
 }
 
 function toResponse({ id, session }: ControlCommand, outcome: CommandOutcome | undefined): CommandResponse {

@@ -6,7 +6,7 @@ import { type EventOf, isLoomError } from "../../protocol/index.ts";
 import { defineOperation } from "../api/operation.ts";
 import type { ActiveRuns } from "../api/shapes.generated.ts";
 import { authorOf } from "../commands/command-host.ts";
-import { cutPage, describeQueued, readPageQuery } from "./describe-session.ts";
+import { describeQueued, readPage } from "./describe-session.ts";
 
 type ListedRun = ActiveRuns["runs"][number];
 type ListedApproval = ListedRun["approvals"][number];
@@ -28,15 +28,11 @@ export const listActiveRuns = defineOperation<"ListActiveRuns">({
   responses: { 200: { description: "Runs", shape: "ActiveRuns" } },
   async handle(core, { caller, query }) {
     const { log, runs } = core;
-    const { limit, ...page } = readPageQuery(query);
     const { owner, isAdmin } = authorOf(core, caller);
-    const found = await log.listActiveSessions({
-      ...page,
-      limit: limit + 1,
-      isWaiting: query.state === "waiting",
-      ...(isAdmin ? {} : { owner }),
-    });
-    const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
+    const selected = { isWaiting: query.state === "waiting", ...(isAdmin ? {} : { owner }) };
+    const { items, ...next } = await readPage(query, "sessionId", (page) =>
+      log.listActiveSessions({ ...page, ...selected }),
+    );
     const models = new Map(runs.agents.map(({ name, model }) => [name, model]));
     const defaultAgent = runs.agents.find((agent) => agent.isDefault)?.name;
     const room = { bytes: MAX_ALL_ARGUMENTS };
@@ -49,7 +45,7 @@ export const listActiveRuns = defineOperation<"ListActiveRuns">({
         listed.push({ ...run, ...about, ...(session.owner === owner ? {} : { owner: session.owner }) });
       }
     const answer: ActiveRuns = { runs: listed, ...next };
-    return Response.json(answer, { headers: { "cache-control": "no-store" } });
+    return Response.json(answer);
   },
 });
 

@@ -5,7 +5,8 @@
  */
 import { openSession, type Session } from "../../engine/index.ts";
 import { acquireIdle, assertQuota } from "../../engine/foreign-session.ts";
-import { type LogEntry, MemoryLog } from "../../log/index.ts";
+import { MemoryLog } from "../../log/index.ts";
+import type { LogEntry } from "../../log/log.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { ServerCore } from "../api/server-core.ts";
 

@@ -21,8 +21,6 @@ import { SCOPES } from "../auth/scopes.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { findSession } from "./find-session.ts";
 
-const NO_STORE = { "cache-control": "no-store" } as const;
-
 const getAuth = defineOperation({
   id: "getAuth",
   method: "GET",
@@ -31,7 +29,7 @@ const getAuth = defineOperation({
   summary: "Get the caller's identity and permissions",
   action: "public",
   responses: { 200: { description: "Identity of the caller", shape: "Auth" } },
-  handle: (core, { caller }) => Response.json(describeCaller(core, caller), { headers: NO_STORE }),
+  handle: (core, { caller }) => Response.json(describeCaller(core, caller)),
 });
 
 const signIn = defineOperation<"Empty", "SignIn">({
@@ -56,7 +54,7 @@ const signIn = defineOperation<"Empty", "SignIn">({
     noteAudit({ source: sourceOf({ ...caller, principal }), target: session === undefined ? {} : { session } });
     const expiresAt = Math.min(Date.now() + authService.cookieMs, principal.expiresAt ?? Infinity);
     const options = { basePath: core.basePath, expiresAt };
-    const headers = new Headers(NO_STORE);
+    const headers = new Headers();
     if (principal.kind === "share") {
       await authService.credentials.noteOpened(readShareId(principal));
       // A signed-in user stays signed in; the cookie of the link is added.
@@ -86,7 +84,7 @@ const signOut = defineOperation({
     if (readCookies(caller).session !== undefined && caller.principal.kind !== "anonymous")
       core.auditor.record({ action: "sign_out", source: sourceOf(caller) }, "done");
     // Clear cached responses, but not all cookies: cookies are shared between ports, and other servers may use them.
-    const headers = new Headers({ ...NO_STORE, "clear-site-data": '"cache"' });
+    const headers = new Headers({ "clear-site-data": '"cache"' });
     for (const cookie of clearCookies(caller, core)) headers.append("set-cookie", cookie);
     return new Response(null, { status: 204, headers });
   },
@@ -113,7 +111,7 @@ const createTicket = defineOperation<"Empty", "CreateTicket">({
     const principal = await findTicketPrincipal(core, caller, session);
     const { secret, info } = await credentials.createTicket(principal, { session, expiresAt: Date.now() + ticketMs });
     const ticket: Ticket = { ticket: secret, expires_at: info.expiresAt };
-    return Response.json(ticket, { status: 201, headers: NO_STORE });
+    return Response.json(ticket, { status: 201 });
   },
 });
 

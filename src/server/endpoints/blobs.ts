@@ -5,8 +5,7 @@
 import { LoomError } from "../../protocol/index.ts";
 import { defineOperation } from "../api/operation.ts";
 import type { Blob as BlobShape } from "../api/shapes.generated.ts";
-import { blobUrl } from "../blobs/blob-url.ts";
-import { unknownBlob } from "../blobs/blob-rules.ts";
+import { blobUrl, unknownBlob } from "../blobs/blob-rules.ts";
 import type { BlobInfo } from "../blobs/blob-store.ts";
 import { openUpload, storeOf } from "./open-upload.ts";
 import { readRequestedContent, serveBytes } from "./serve-bytes.ts";
@@ -23,7 +22,6 @@ export const putBlob = defineOperation<"PutBlob">({
   summary: "Upload an image or file",
   description:
     "The body is the file and `Content-Type` its media type. Uploading the same bytes again returns the same blob. A missing session is created.",
-  params: { id: "Id of the session" },
   headers: { "Content-Disposition": "`attachment; filename=…`: name of the file" },
   query: "PutBlob",
   rawBodyTypes: ["application/octet-stream", "image/*", "text/*", "application/*", "audio/*", "video/*"],
@@ -54,7 +52,7 @@ export const putBlob = defineOperation<"PutBlob">({
     const bytes = request.body === null ? [] : readBody(request.body, limits, signal);
     const info = await put(bytes, { mediaType, name, signal });
     const blob = describeBlob(core, info);
-    return Response.json(blob, { status: 201, headers: { location: blob.url, "cache-control": "no-store" } });
+    return Response.json(blob, { status: 201, headers: { location: blob.url } });
   },
 });
 
@@ -64,17 +62,13 @@ export const listBlobs = defineOperation({
   path: "/v1/sessions/{id}/blobs",
   tag: "blobs",
   summary: "List the images and files of a session",
-  params: { id: "Id of the session" },
   action: "blobs.read",
   responses: { 200: { description: "Blobs, oldest first", shape: "Blobs" } },
   async handle(core, { params: { id = "" } }) {
     const damaged: string[] = [];
     const found = await storeOf(core).list(id, (blobId) => damaged.push(blobId));
     const blobs = found.map((info) => describeBlob(core, info));
-    return Response.json(
-      { blobs, ...(damaged.length === 0 ? {} : { damaged }) },
-      { headers: { "cache-control": "no-store" } },
-    );
+    return Response.json({ blobs, ...(damaged.length === 0 ? {} : { damaged }) });
   },
 });
 
@@ -86,7 +80,6 @@ export const getBlob = defineOperation({
   summary: "Download an image or file",
   description:
     "Raster images and plain text are displayed inline, everything else is sent as an attachment. Supports `If-None-Match`, `If-Range` and a single `Range`.",
-  params: { id: "Id of the session", blob: "Id of the blob" },
   headers: { Range: "`bytes=0-99`", "If-None-Match": "`ETag` of a cached copy" },
   action: "blobs.read",
   responses: {

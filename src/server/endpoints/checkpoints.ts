@@ -1,7 +1,7 @@
 /** Endpoints for the checkpoints of a session. */
 import { listCheckpoints, readCheckpoint } from "../../log/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import { cutPage, describeCheckpoint, readPageQuery } from "./describe-session.ts";
+import { describeCheckpoint, readPage } from "./describe-session.ts";
 
 const list = defineOperation<"ListPage">({
   id: "listCheckpoints",
@@ -9,14 +9,11 @@ const list = defineOperation<"ListPage">({
   path: "/v1/sessions/{id}/checkpoints",
   tag: "checkpoints",
   summary: "List the checkpoints of a session, newest first, without their states",
-  params: { id: "Id of the session" },
   query: "ListPage",
   action: "sessions.read",
   responses: { 200: { description: "Checkpoints", shape: "Checkpoints" } },
   async handle({ log }, { params: { id = "" }, query }) {
-    const { limit, ...page } = readPageQuery(query);
-    const found = await listCheckpoints(log, id, { ...page, limit: limit + 1 });
-    const { items, ...next } = cutPage(found, limit, ({ checkpointId }) => checkpointId);
+    const { items, ...next } = await readPage(query, "checkpointId", (page) => listCheckpoints(log, id, page));
     return Response.json({ checkpoints: items.map(describeCheckpoint), ...next });
   },
 });
@@ -27,7 +24,6 @@ const read = defineOperation({
   path: "/v1/sessions/{id}/checkpoints/{checkpoint}",
   tag: "checkpoints",
   summary: "Get a checkpoint with its complete state",
-  params: { id: "Id of the session", checkpoint: "Id of the checkpoint" },
   action: "sessions.read",
   responses: { 200: { description: "Checkpoint", shape: "Checkpoint" } },
   async handle({ log }, { params: { id = "", checkpoint = "" } }) {

@@ -5,7 +5,7 @@
  * header, then the one offered first. The first offered format is used if the header is absent, malformed or accepts
  * none of them, so that a request is never rejected for its `Accept` header.
  */
-const MAX_RANGES = 50;
+import { readWeights } from "../guard/request-headers.ts";
 
 interface MediaRange {
   readonly type: string;
@@ -24,7 +24,7 @@ export function chooseMediaType<F extends string>(
   accept: string | null,
   offered: readonly [OfferedFormat<F>, ...OfferedFormat<F>[]],
 ): F {
-  const ranges = parseAccept(accept ?? "");
+  const ranges = readRanges(accept);
   let best: { readonly format: F; readonly rank: readonly number[] } | undefined;
   for (const { format, mediaTypes } of offered)
     for (const mediaType of mediaTypes) {
@@ -35,13 +35,11 @@ export function chooseMediaType<F extends string>(
 }
 
 /** Malformed ranges are ignored. */
-function parseAccept(accept: string): readonly MediaRange[] {
-  return accept.split(",", MAX_RANGES).flatMap((text, index): readonly MediaRange[] => {
-    const [range = "", ...parameters] = text.split(";").map((part) => part.trim().toLowerCase());
-    const [, type, subtype] = /^([\w!#$&^.+*-]+)\/([\w!#$&^.+*-]+)$/.exec(range) ?? [];
+function readRanges(accept: string | null): readonly MediaRange[] {
+  return readWeights(accept).flatMap(({ name, weight }, index): readonly MediaRange[] => {
+    const [, type, subtype] = /^([\w!#$&^.+*-]+)\/([\w!#$&^.+*-]+)$/.exec(name) ?? [];
     if (type === undefined || subtype === undefined || (type === "*" && subtype !== "*")) return [];
-    const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "1";
-    return /^(?:0(?:\.\d*)?|1(?:\.0*)?)$/.test(weight) ? [{ type, subtype, weight: Number(weight), index }] : [];
+    return [{ type, subtype, weight, index }];
   });
 }
 

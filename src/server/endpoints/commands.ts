@@ -3,9 +3,11 @@
  * path, and all are available as a control frame.
  */
 import { isCommand, readUp } from "../../protocol/control/index.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import { actionOf } from "../commands/action-of.ts";
+import { type AnyOperation, type ApiCall, defineOperation, type Operation } from "../api/operation.ts";
+import type { ApiShapeMap, ApiShapeName } from "../api/shapes.generated.ts";
+import { actionOf, type CommandContent } from "../commands/execute-command.ts";
 import { respondToCommand, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { listWaitingCalls } from "./waiting-calls.ts";
 
@@ -23,7 +25,6 @@ export const sendCommand = defineOperation<"Empty", "ControlCommand">({
   path: "/v1/sessions/{id}/commands",
   tag: "commands",
   summary: "Send a command of the control protocol, as on a socket",
-  params: { id: "Id of the session" },
   body: "ControlCommand",
   hasOpenBody: true,
   // The body may be a message, which can create the session. Other commands are authorized again below.
@@ -41,26 +42,38 @@ export const sendCommand = defineOperation<"Empty", "ControlCommand">({
   },
 });
 
-const cancelRun = defineOperation<"Empty", "CancelRun">({
+/** An endpoint whose requests are commands, with the idempotency key of the request as their ID. */
+interface CommandOperation<B extends ApiShapeName> extends Pick<
+  Operation<"Empty", B>,
+  "id" | "method" | "path" | "summary" | "params" | "body" | "isBodyRequired" | "action"
+> {
+  readonly command: (params: ApiCall<"Empty", B>["params"], body: ApiShapeMap[B]) => CommandContent;
+}
+
+function defineCommand<B extends ApiShapeName>({ command, ...operation }: CommandOperation<B>): AnyOperation {
+  return defineOperation<"Empty", B>({
+    ...operation,
+    tag: "commands",
+    headers: IDEMPOTENCY_HEADER,
+    responses: ANSWERS,
+    handle: (core, { request, caller, params, body }) =>
+      respondToCommand(core, caller, {
+        ...command(params, body),
+        id: readIdempotencyKey(request),
+        session: params["id"] ?? "",
+      }),
+  });
+}
+
+const cancelRun = defineCommand<"CancelRun">({
   id: "cancelRun",
   method: "POST",
   path: "/v1/sessions/{id}/runs/{run}/cancel",
-  tag: "commands",
   summary: "Cancel a run, live or queued",
-  params: { id: "Id of the session", run: "Id of the run" },
-  headers: IDEMPOTENCY_HEADER,
   body: "CancelRun",
   isBodyRequired: false,
   action: "runs.control",
-  responses: ANSWERS,
-  handle: (core, { request, caller, params: { id: session = "", run = "" }, body: { reason } }) =>
-    respondToCommand(core, caller, {
-      type: "cancel",
-      id: readIdempotencyKey(request),
-      session,
-      run_id: run,
-      ...(reason === undefined ? {} : { reason }),
-    }),
+  command: ({ run: run_id = "" }, { reason }) => dropUndefined({ type: "cancel", run_id, reason }),
 });
 
 const readApprovals = defineOperation({
@@ -69,32 +82,21 @@ const readApprovals = defineOperation({
   path: "/v1/sessions/{id}/approvals",
   tag: "commands",
   summary: "List the tool calls that wait for approval",
-  params: { id: "Id of the session" },
   action: "sessions.read",
   responses: { 200: { description: "Tool calls", shape: "Approvals" } },
   handle: async ({ log }, { params: { id = "" } }) =>
     Response.json({ approvals: await listWaitingCalls(log, id, "approval") }),
 });
 
-const answerApproval = defineOperation<"Empty", "AnswerApproval">({
+const answerApproval = defineCommand<"AnswerApproval">({
   id: "answerApproval",
   method: "POST",
   path: "/v1/sessions/{id}/approvals/{call}",
-  tag: "commands",
   summary: "Approve or reject a tool call; the first answer counts",
-  params: { id: "Id of the session", call: "Id of the tool call" },
-  headers: IDEMPOTENCY_HEADER,
+  params: { call: "Id of the tool call" },
   body: "AnswerApproval",
   action: "runs.approve",
-  responses: ANSWERS,
-  handle: (core, { request, caller, params: { id: session = "", call = "" }, body }) =>
-    respondToCommand(core, caller, {
-      ...body,
-      type: "approve",
-      id: readIdempotencyKey(request),
-      session,
-      call_id: call,
-    }),
+  command: ({ call: call_id = "" }, body) => ({ ...body, type: "approve", call_id }),
 });
 
 const readClientCalls = defineOperation({
@@ -103,84 +105,52 @@ const readClientCalls = defineOperation({
   path: "/v1/sessions/{id}/calls",
   tag: "commands",
   summary: "List the tool calls that wait for a result of the client",
-  params: { id: "Id of the session" },
   action: "sessions.read",
   responses: { 200: { description: "Tool calls", shape: "ClientCalls" } },
   handle: async ({ log }, { params: { id = "" } }) =>
     Response.json({ calls: await listWaitingCalls(log, id, "result") }),
 });
 
-const sendToolResult = defineOperation<"Empty", "SendToolResult">({
+const sendToolResult = defineCommand<"SendToolResult">({
   id: "sendToolResult",
   method: "POST",
   path: "/v1/sessions/{id}/calls/{call}/result",
-  tag: "commands",
   summary: "Send the result of a tool call that the client carries out; the first result counts",
-  params: { id: "Id of the session", call: "Id of the tool call" },
-  headers: IDEMPOTENCY_HEADER,
+  params: { call: "Id of the tool call" },
   body: "SendToolResult",
   action: "runs.control",
-  responses: ANSWERS,
-  handle: (core, { request, caller, params: { id: session = "", call = "" }, body }) =>
-    respondToCommand(core, caller, {
-      ...body,
-      type: "tool_result",
-      id: readIdempotencyKey(request),
-      session,
-      call_id: call,
-    }),
+  command: ({ call: call_id = "" }, body) => ({ ...body, type: "tool_result", call_id }),
 });
 
-const setToolPermission = defineOperation<"Empty", "SetToolPermission">({
+const setToolPermission = defineCommand<"SetToolPermission">({
   id: "setToolPermission",
   method: "PUT",
   path: "/v1/sessions/{id}/permissions/{tool}",
-  tag: "commands",
   summary: "Allow all calls of a tool in the session, or end that",
-  params: { id: "Id of the session", tool: "Name of the tool" },
-  headers: IDEMPOTENCY_HEADER,
+  params: { tool: "Name of the tool" },
   body: "SetToolPermission",
   action: "runs.approve",
-  responses: ANSWERS,
-  handle: (core, { request, caller, params: { id: session = "", tool: name = "" }, body: { rule } }) =>
-    respondToCommand(core, caller, { type: "permission", id: readIdempotencyKey(request), session, name, rule }),
+  command: ({ tool: name = "" }, { rule }) => ({ type: "permission", name, rule }),
 });
 
-const rateRun = defineOperation<"Empty", "RateRun">({
+const rateRun = defineCommand<"RateRun">({
   id: "rateRun",
   method: "PUT",
   path: "/v1/sessions/{id}/runs/{run}/feedback",
-  tag: "commands",
   summary: "Rate the answer of a run; the latest rating counts",
-  params: { id: "Id of the session", run: "Id of the run" },
-  headers: IDEMPOTENCY_HEADER,
   body: "RateRun",
   action: "runs.control",
-  responses: ANSWERS,
-  handle: (core, { request, caller, params: { id: session = "", run: run_id = "" }, body }) =>
-    respondToCommand(core, caller, { ...body, type: "feedback", id: readIdempotencyKey(request), session, run_id }),
+  command: ({ run: run_id = "" }, body) => ({ ...body, type: "feedback", run_id }),
 });
 
-const changeTodo = defineOperation<"Empty", "ChangeTodo">({
+const changeTodo = defineCommand<"ChangeTodo">({
   id: "changeTodo",
   method: "PATCH",
   path: "/v1/sessions/{id}/todos/{list}/{item}",
-  tag: "commands",
   summary: "Change a to-do item",
-  params: { id: "Id of the session", list: "Id of the list", item: "Id of the item" },
-  headers: IDEMPOTENCY_HEADER,
   body: "ChangeTodo",
   action: "runs.control",
-  responses: ANSWERS,
-  handle: (core, { request, caller, params: { id: session = "", list = "", item = "" }, body }) =>
-    respondToCommand(core, caller, {
-      ...body,
-      type: "todo",
-      id: readIdempotencyKey(request),
-      session,
-      list_id: list,
-      item_id: item,
-    }),
+  command: ({ list: list_id = "", item: item_id = "" }, body) => ({ ...body, type: "todo", list_id, item_id }),
 });
 
 export const COMMAND_OPERATIONS: readonly AnyOperation[] = [

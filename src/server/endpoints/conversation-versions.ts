@@ -1,5 +1,6 @@
 /** Changes and deletes conversations: all versions of a session. The title and the marks belong to the conversation. */
-import type { Log, SessionChanges, SessionInfo } from "../../log/index.ts";
+import type { Log, SessionInfo } from "../../log/index.ts";
+import type { SessionChanges } from "../../log/log.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { CommandHost } from "../commands/command-host.ts";

@@ -1,7 +1,8 @@
 /** Converts sessions, runs and checkpoints of the log to API responses, and handles the pages of lists. */
-import type { CheckpointInfo, CommandState, ForkOrigin, Log, RunInfo, SessionInfo } from "../../log/index.ts";
+import type { CommandState, Log, RunInfo, SessionInfo } from "../../log/index.ts";
+import type { CheckpointInfo } from "../../log/checkpoints.ts";
 import { formatCursor } from "../../log/cursor.ts";
-import type { FoundSession } from "../../log/log.ts";
+import type { ForkOrigin, FoundSession } from "../../log/log.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { Run, Session, SessionDetails, SessionList } from "../api/shapes.generated.ts";
@@ -131,15 +132,16 @@ interface PageQuery {
 }
 
 /**
- * Reads limit and cursor of a list request. Callers fetch one item more than `limit` to know whether there is a next
- * page.
+ * Returns the items of the page that a list request asks for. If there are more, `next` is the key of the last item.
+ * `list` has to return one item more than the page has.
  */
-export function readPageQuery(query: { readonly limit?: number; readonly after?: string }): PageQuery {
-  const { limit = PAGE, after } = query;
-  return {
-    limit: Math.min(Math.max(1, limit), MAX_PAGE),
-    ...(after === undefined || after === "" ? {} : { after }),
-  };
+export async function readPage<K extends string, T extends { readonly [key in K]: string }>(
+  { limit: given = PAGE, after = "" }: Partial<PageQuery>,
+  key: K,
+  list: (page: PageQuery) => Promise<readonly T[]>,
+): Promise<{ readonly items: readonly T[]; readonly next?: string }> {
+  const limit = Math.min(Math.max(1, given), MAX_PAGE);
+  return cutPage(await list({ limit: limit + 1, ...(after === "" ? {} : { after }) }), limit, (item) => item[key]);
 }
 
 /** Returns the items of the page, and `next` if there are more. */

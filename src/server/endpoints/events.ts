@@ -3,7 +3,7 @@
  * The response header `loom-cursor` is the cursor of the first frame's position, so that clients can count frames from
  * there even in dialects without cursors.
  */
-import { type AnyOperation, defineOperation } from "../api/operation.ts";
+import { defineOperation } from "../api/operation.ts";
 import { findRun } from "./find-session.ts";
 import {
   isRunRead,
@@ -22,7 +22,6 @@ export const readEvents = defineOperation<"ReadEvents">({
   summary: "Stream the frames of a session",
   description:
     "`Accept` selects server-sent events or NDJSON. With `follow` the stream stays open at the end of the session. With `run` it contains one run, from its start or the given position to its end; with `follow` also a run that has not started yet.",
-  params: { id: "Id of the session" },
   headers: CURSOR_HEADERS,
   query: "ReadEvents",
   action: "sessions.read",
@@ -58,5 +57,3 @@ export const readEvents = defineOperation<"ReadEvents">({
     );
   },
 });
-
-export const EVENT_OPERATIONS: readonly AnyOperation[] = [readEvents];

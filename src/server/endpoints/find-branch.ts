@@ -4,9 +4,8 @@
  */
 import type { RunInfo, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
-import { isLoomError } from "../../protocol/index.ts";
 import type { ServerCore } from "../api/server-core.ts";
-import type { Caller } from "../auth/authorize.ts";
+import { type Caller, isAllowed } from "../auth/authorize.ts";
 import type { Action } from "../auth/scopes.ts";
 
 /** Maximum number of versions that are searched for a run, newest first. */
@@ -76,19 +75,9 @@ async function listNewest(
   const info = await log.getSession(session);
   if (info === undefined) return [];
   await core.authorize({ caller, action: "sessions.read", session });
-  return (await mayListBranches(core, caller, session))
-    ? log.listBranches(session, { limit, newestFirst: true })
-    : [info];
-}
-
-async function mayListBranches(core: ServerCore, caller: Caller, session: string): Promise<boolean> {
-  if (caller.principal.only !== undefined) return false;
-  try {
-    await core.authorize({ caller, action: "sessions.list", session });
-    return true;
-  } catch (error) {
-    // The cookie of a share link alone does not authenticate.
-    if (isLoomError(error, "forbidden", "unauthorized", "unknown_session")) return false;
-    throw error;
-  }
+  // The cookie of a share link alone does not authenticate.
+  const mayList =
+    caller.principal.only === undefined &&
+    (await isAllowed(core.authorize, { caller, action: "sessions.list", session }));
+  return mayList ? log.listBranches(session, { limit, newestFirst: true }) : [info];
 }

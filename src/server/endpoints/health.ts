@@ -19,7 +19,7 @@ export const checkHealth = defineOperation({
   responses: { 200: { description: "Running", shape: "Health" } },
   handle: () => {
     const health: Health = { status: "ok" };
-    return Response.json(health, { headers: { "cache-control": "no-store" } });
+    return Response.json(health);
   },
 });
 
@@ -42,7 +42,7 @@ export const checkReadiness = defineOperation({
     const { warning } = core.log.monitor ?? {};
     const warnings = warning === undefined ? [] : [describeFault(core, warning)];
     const readiness: Readiness = { status: isReady ? "ready" : "not_ready", reasons: [...reasons, ...warnings] };
-    return Response.json(readiness, { status: isReady ? 200 : 503, headers: { "cache-control": "no-store" } });
+    return Response.json(readiness, { status: isReady ? 200 : 503 });
   },
 });
 

@@ -4,8 +4,10 @@ import type { AddressInfo, Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { OpenExchange } from "../../tools/fetch/open-exchange.ts";
+import { createGates } from "../api/gates.ts";
 import type { ApiCall } from "../api/operation.ts";
 import { HttpRefusal, refuseRequest } from "../api/refuse-request.ts";
+import { LOCAL } from "../auth/principal.ts";
 import { SECURITY_HEADERS } from "../guard/security-headers.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { SERVER_LIMITS } from "../guard/server-limits.ts";
@@ -61,9 +63,10 @@ const exchange: OpenExchange = ({ url, addresses }, { method, headers }, signal)
 
 const operation = createImageOperation({ exchange, resolve: async (host) => resolved[host] ?? PUBLIC });
 
-function createCore(limits: Partial<ServerCore["limits"]> = {}): ServerCore {
+function createCore(given: Partial<ServerCore["limits"]> = {}): ServerCore {
   const closing = new AbortController().signal;
-  return { limits: { ...SERVER_LIMITS, ...limits }, closing, report: () => "id" } as unknown as ServerCore;
+  const limits = { ...SERVER_LIMITS, ...given };
+  return { limits, gates: createGates(limits), closing, report: () => "id" } as unknown as ServerCore;
 }
 
 async function get(
@@ -75,7 +78,10 @@ async function get(
   }: { readonly headers?: HeadersInit; readonly core?: ServerCore; readonly signal?: AbortSignal } = {},
 ): Promise<Response> {
   const asked = new Request("http://127.0.0.1/v1/images", { headers });
-  const call = { request: asked, query: { url }, signal } as unknown as ApiCall<"Empty", "Empty">;
+  const call = { request: asked, caller: { principal: LOCAL }, query: { url }, signal } as unknown as ApiCall<
+    "Empty",
+    "Empty"
+  >;
   try {
     return await operation.handle(core, call);
   } catch (error) {

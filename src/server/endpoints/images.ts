@@ -5,11 +5,10 @@
  */
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { fetchImage, type FetchImageOptions, type ImageRefusalReason } from "../../tools/fetch/fetch-image.ts";
-import { ConcurrencyLimit } from "../../tools/concurrency-limit.ts";
+import { enterGate } from "../api/gates.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { UNTRUSTED_FILE_HEADERS } from "./serve-bytes.ts";
 import { HttpRefusal } from "../api/refuse-request.ts";
-import type { ServerCore } from "../api/server-core.ts";
 
 const STATUSES: { readonly [reason in ImageRefusalReason]: number } = {
   url_refused: 400,
@@ -19,13 +18,8 @@ const STATUSES: { readonly [reason in ImageRefusalReason]: number } = {
   timeout: 504,
 };
 
-/** Images waiting for a slot. Code `too_many_open`. */
-const MAX_QUEUED_IMAGES = 64;
-
 /** `network` replaces DNS and HTTP in tests. */
 export function createImageOperation(network: Pick<FetchImageOptions, "resolve" | "exchange"> = {}): AnyOperation {
-  /** One gate per server. */
-  const gates = new WeakMap<ServerCore, ConcurrencyLimit>();
   return defineOperation<"GetImage">({
     id: "getImage",
     method: "GET",
@@ -42,16 +36,10 @@ export function createImageOperation(network: Pick<FetchImageOptions, "resolve" 
         mediaTypes: ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"],
       },
     },
-    async handle(core, { request, query, signal }) {
+    async handle(core, { request, caller, query, signal }) {
       assertSameOrigin(request.headers);
-      const { maxImageBytes: maxBytes, maxImages, imageTimeoutMs: timeoutMs } = core.limits;
-      let gate = gates.get(core);
-      if (gate === undefined) gates.set(core, (gate = new ConcurrencyLimit(maxImages, MAX_QUEUED_IMAGES)));
-      const release = await gate.enter(AbortSignal.any([signal, core.closing])).catch((error: unknown) => {
-        throw isLoomError(error, "queue_full")
-          ? new LoomError("too_many_open", "Too many images are being fetched; try again later", { limit: maxImages })
-          : error;
-      });
+      const { maxImageBytes: maxBytes, imageTimeoutMs: timeoutMs } = core.limits;
+      const release = await enterGate(core, "images", caller, signal);
       try {
         const { bytes, mediaType } = await fetchImage(query.url, { ...network, maxBytes, timeoutMs, signal });
         const headers = {

@@ -3,7 +3,7 @@
  * durable session. `ingestStream` reads the stream.
  */
 import { type Dialect, DIALECTS } from "../../dialects/index.ts";
-import type { Framing } from "../../framing/index.ts";
+import type { Framing } from "../../framing/detect-framing.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ApiShapeMap } from "../api/shapes.generated.ts";

@@ -3,7 +3,7 @@
  * function does not check permissions; the server that mounts it does.
  */
 import { randomUUID } from "node:crypto";
-import type { PrometheusRegister } from "../../observe/index.ts";
+import type { PrometheusRegister } from "../../observe/metrics/prometheus-metrics.ts";
 import { shield } from "../../observe/shield.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { defineOperation } from "../api/operation.ts";

@@ -1,11 +1,6 @@
 /** Endpoints for the model calls of a run: what was sent and what came back. For the owner of the session only. */
 import { listModelCalls, type ModelCallInfo, readModelCall } from "../../log/model-content.ts";
-import { isLoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import type { ServerCore } from "../api/server-core.ts";
-import type { Caller } from "../auth/authorize.ts";
-
-const PARAMS = { id: "Id of the session", run: "Id of the run" };
 
 /** Calls of agents of other frameworks, and those made without `recordPrompts`, have no content. */
 function describeCall({ callId, model, eventId, startedAt, requestId, responseId }: ModelCallInfo) {
@@ -26,12 +21,11 @@ const list = defineOperation({
   tag: "runs",
   summary: "List the model calls of a run",
   description: "For the owner of the session only; a share link does not allow it.",
-  params: PARAMS,
   action: "prompts.read",
   responses: { 200: { description: "Model calls", shape: "ModelCalls" } },
   async handle({ log }, { params: { id = "", run = "" } }) {
     const calls = await listModelCalls(log, id, run);
-    return Response.json({ model_calls: calls.map(describeCall) }, NO_STORE);
+    return Response.json({ model_calls: calls.map(describeCall) });
   },
 });
 
@@ -42,35 +36,19 @@ const read = defineOperation({
   tag: "runs",
   summary: "Get the exact prompt, the parameters and the response of a model call",
   description: "For the owner of the session only; a share link does not allow it.",
-  params: { ...PARAMS, call: "Id of the model call" },
+  params: { call: "Id of the model call" },
   action: "prompts.read",
   responses: { 200: { description: "Model call", shape: "ModelCall" } },
   async handle({ log }, { params: { id = "", run = "", call = "" } }) {
     const { parameters, tools, messages, response, ...info } = await readModelCall(log, id, run, call);
-    return Response.json(
-      {
-        ...describeCall(info),
-        parameters,
-        tools,
-        messages: messages.map((message) => message ?? null),
-        response,
-      },
-      NO_STORE,
-    );
+    return Response.json({
+      ...describeCall(info),
+      parameters,
+      tools,
+      messages: messages.map((message) => message ?? null),
+      response,
+    });
   },
 });
-
-const NO_STORE = { headers: { "cache-control": "no-store" } };
-
-/** Whether a caller that may read the session may also read what its models were sent. */
-export async function mayReadPrompts({ authorize }: ServerCore, caller: Caller, session: string): Promise<boolean> {
-  try {
-    await authorize({ caller, action: "prompts.read", session });
-    return true;
-  } catch (error) {
-    if (isLoomError(error, "forbidden", "unauthorized", "unknown_session")) return false;
-    throw error;
-  }
-}
 
 export const MODEL_CALL_OPERATIONS: readonly AnyOperation[] = [list, read];

@@ -3,7 +3,7 @@ import { LoomError } from "../../protocol/index.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { BlobInfo, BlobStore, PutBlobOptions } from "../blobs/blob-store.ts";
-import { reserveIn } from "../blobs/reserve-blobs.ts";
+import { reserveIn } from "../blobs/blob-rules.ts";
 import { ensureOwnSession } from "../commands/command-author.ts";
 import { authorOf } from "../commands/command-host.ts";
 

@@ -33,6 +33,6 @@ export const eraseOwnerOperation = defineOperation({
     } = await eraseOwner({ host, blobs, credentials }, owner);
     noteAudit({ target: erased });
     const answer: ErasedOwnerShape = { owner, ...erased, sign_ins, usage_records };
-    return Response.json(answer, { headers: { "cache-control": "no-store" } });
+    return Response.json(answer);
   },
 });

@@ -8,7 +8,7 @@ import { findCommand, type RunCommand } from "../commands/execute-command.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { runEventsPath, runPath } from "./resource-paths.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
-import { cutPage, describeRun, readPageQuery } from "./describe-session.ts";
+import { describeRun, readPage } from "./describe-session.ts";
 import { findRun, findSession } from "./find-session.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { isWebUrl, readRunInput } from "./read-run-input.ts";
@@ -45,7 +45,6 @@ const startInSession = defineOperation<"StreamView", "StartRun">({
   tag: "runs",
   summary: "Send a message to an agent",
   description: DESCRIPTION,
-  params: { id: "Id of the session" },
   headers: HEADERS,
   query: "StreamView",
   body: "StartRun",
@@ -157,16 +156,13 @@ const listRuns = defineOperation<"ListPage">({
   path: "/v1/sessions/{id}/runs",
   tag: "runs",
   summary: "List the runs of a session, newest first",
-  params: { id: "Id of the session" },
   query: "ListPage",
   action: "sessions.read",
   responses: { 200: { description: "Runs", shape: "Runs" } },
   async handle({ log }, call) {
     const session = call.params["id"] ?? "";
     await findSession(log, session);
-    const { limit, ...page } = readPageQuery(call.query);
-    const found = await log.listRuns(session, { ...page, limit: limit + 1 });
-    const { items, ...next } = cutPage(found, limit, ({ runId }) => runId);
+    const { items, ...next } = await readPage(call.query, "runId", (page) => log.listRuns(session, page));
     return Response.json({ runs: items.map(describeRun), ...next });
   },
 });
@@ -177,7 +173,6 @@ const getRun = defineOperation({
   path: "/v1/sessions/{id}/runs/{run}",
   tag: "runs",
   summary: "Get a run",
-  params: { id: "Id of the session", run: "Id of the run" },
   action: "sessions.read",
   responses: { 200: { description: "Run", shape: "Run" } },
   async handle({ log }, { params: { id: session = "", run = "" } }) {

@@ -2,6 +2,7 @@
  * Builds the response for an untrusted file, so that a browser never runs, sniffs or frames it. Only safe media types
  * are shown inline; all others are downloads.
  */
+import { matchesTag } from "../guard/request-headers.ts";
 import { CLOSED_POLICY, SECURITY_HEADERS } from "../guard/security-headers.ts";
 import type { ByteRange } from "../blobs/blob-store.ts";
 
@@ -43,16 +44,11 @@ export type RequestedContent =
 
 /** Evaluates `If-None-Match`, `If-Range` and `Range`. */
 export function readRequestedContent({ etag, bytes }: ServedFile, headers: Headers): RequestedContent {
-  const known = headers.get("if-none-match");
-  if (known !== null && matchesTag(known, etag)) return { kind: "unchanged" };
+  if (matchesTag(headers.get("if-none-match"), etag)) return { kind: "unchanged" };
   const condition = headers.get("if-range");
   // The range belongs to another version of the file.
   if (condition !== null && condition.trim() !== etag) return { kind: "all" };
   return readRange(headers.get("range"), bytes);
-}
-
-function matchesTag(header: string, etag: string): boolean {
-  return header.split(",").some((each) => each.trim() === "*" || each.trim().replace(/^W\//, "") === etag);
 }
 
 /** Supports one range. A malformed header or several ranges return the whole file, as HTTP allows. */

@@ -8,10 +8,9 @@ import type { ForkedSession, SessionBranches } from "../api/shapes.generated.ts"
 import { findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
 import { authorOf, commandHostFor } from "../commands/command-host.ts";
 import { deleteSessionAndBlobs } from "../commands/delete-session.ts";
-import type { Caller } from "../auth/authorize.ts";
+import { type Caller, isAllowed } from "../auth/authorize.ts";
 import { deleteConversation, readTitle, updateConversation } from "./conversation-versions.ts";
 import { createRevocableBody } from "./revocable-body.ts";
-import { mayReadPrompts } from "./model-calls.ts";
 import { sessionPath } from "./resource-paths.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { createFork } from "./create-fork.ts";
@@ -19,15 +18,12 @@ import { deriveSessionId } from "./derive-session-id.ts";
 import { findHead } from "./find-branch.ts";
 import { findSession } from "./find-session.ts";
 import {
-  cutPage,
   describeFound,
   describeSession,
   describeWithStatus,
-  readPageQuery,
+  readPage,
   readSessionDetails,
 } from "./describe-session.ts";
-
-const ID = { id: "Id of the session" } as const;
 
 const createSession = defineOperation<"Empty", "CreateSession">({
   id: "createSession",
@@ -64,16 +60,18 @@ const listSessions = defineOperation<"ListSessions">({
   responses: { 200: { description: "Sessions", shape: "SessionList" } },
   async handle(core, { caller, query, signal }) {
     const { log, access } = core;
-    const { limit, ...page } = readPageQuery(query);
     const { q = "", versions = "all", pinned, archived } = query;
     const { owner, isAdmin } = authorOf(core, caller);
-    const options = { ...page, limit: limit + 1, ...(isAdmin ? {} : { owner }) };
+    const own = isAdmin ? {} : { owner };
     const selected = dropUndefined({ isNewestVersion: versions === "newest", isPinned: pinned, isArchived: archived });
-    const found: readonly (SessionInfo | FoundSession)[] =
-      q.trim() === ""
-        ? await log.listSessions({ ...options, ...selected })
-        : await access.runSearch(caller, signal, () => log.searchSessions({ ...options, query: q, signal }));
-    const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
+    const { items, ...next } = await readPage(
+      query,
+      "sessionId",
+      (page): Promise<readonly (SessionInfo | FoundSession)[]> =>
+        q.trim() === ""
+          ? log.listSessions({ ...page, ...own, ...selected })
+          : access.runSearch(caller, signal, () => log.searchSessions({ ...page, ...own, query: q, signal })),
+    );
     const isWithStatus = selected.isNewestVersion && q.trim() === "";
     const sessions = isWithStatus
       ? await Promise.all(items.map((info) => describeWithStatus(log, info)))
@@ -90,7 +88,6 @@ const getSession = defineOperation<"ReadSession">({
   summary: "Get a session with its latest runs and queued messages",
   description:
     "For clients that keep one ID while a conversation is forked, `latest_version` names the current session.",
-  params: ID,
   query: "ReadSession",
   action: "sessions.read",
   responses: { 200: { description: "Session", shape: "SessionDetails" } },
@@ -113,15 +110,12 @@ const listBranches = defineOperation<"ListPage">({
   path: "/v1/sessions/{id}/branches",
   tag: "sessions",
   summary: "List the versions of a conversation, oldest first: sessions with the same `root_id`",
-  params: ID,
   query: "ListPage",
   // Unlike reading, not allowed by a share link, which is for one session.
   action: "sessions.list",
   responses: { 200: { description: "Sessions", shape: "SessionBranches" } },
   async handle({ log }, { params: { id = "" }, query }) {
-    const { limit, ...page } = readPageQuery(query);
-    const found = await log.listBranches(id, { ...page, limit: limit + 1 });
-    const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
+    const { items, ...next } = await readPage(query, "sessionId", (page) => log.listBranches(id, page));
     const answer: SessionBranches = { sessions: items.map(describeSession), ...next };
     return Response.json(answer);
   },
@@ -133,7 +127,6 @@ const updateSession = defineOperation<"Empty", "UpdateSession">({
   path: "/v1/sessions/{id}",
   tag: "sessions",
   summary: "Rename, pin or archive a session and the other versions of its conversation",
-  params: ID,
   body: "UpdateSession",
   action: "sessions.write",
   responses: { 200: { description: "Session", shape: "Session" } },
@@ -153,7 +146,6 @@ const deleteSession = defineOperation<"DeleteSession">({
   path: "/v1/sessions/{id}",
   tag: "sessions",
   summary: "Stop the runs of a session and delete it with its blobs",
-  params: ID,
   query: "DeleteSession",
   action: "sessions.delete",
   audit: "session.delete",
@@ -177,7 +169,6 @@ const fork = defineOperation<"Empty", "ForkSession">({
   path: "/v1/sessions/{id}/fork",
   tag: "sessions",
   summary: "Fork a session at a checkpoint, before a run, or after its last run",
-  params: ID,
   headers: IDEMPOTENCY_HEADER,
   body: "ForkSession",
   action: "sessions.read",
@@ -214,13 +205,12 @@ const exportOperation = defineOperation({
   tag: "sessions",
   summary: "Export all records of a session as NDJSON",
   description: "What models were sent (`llm_content`) is empty for readers other than the owner.",
-  params: ID,
   action: "sessions.read",
   responses: { 200: { description: "Records as stored", mediaTypes: ["application/x-ndjson"] } },
   async handle(core, { caller, params: { id = "" } }) {
     const { log } = core;
     const { lastId, firstId } = await findSession(log, id);
-    const isForOwner = await mayReadPrompts(core, caller, id);
+    const isForOwner = await isAllowed(core.authorize, { caller, action: "prompts.read", session: id });
     const pages = lastId < firstId ? undefined : exportSession(log, id, { isForOwner });
     const encoder = new TextEncoder();
     // Read one page at a time, on demand.
@@ -235,7 +225,6 @@ const exportOperation = defineOperation({
     return new Response(createRevocableBody(core, caller, id, body), {
       headers: {
         "content-type": "application/x-ndjson",
-        "cache-control": "no-store",
         "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(id)}.ndjson`,
       },
     });

@@ -15,7 +15,6 @@ import { findSession } from "./find-session.ts";
 
 /** Lifetime of a link for which the request names none. */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
-const NO_STORE = { "cache-control": "no-store" } as const;
 
 const createShare = defineOperation<"Empty", "CreateShare">({
   id: "createShare",
@@ -54,7 +53,7 @@ const createShare = defineOperation<"Empty", "CreateShare">({
     const origin = findShareOrigin(core, caller);
     const url = `${origin}${core.basePath}/#share=${secret}`;
     const answer: NewShare = { ...describeShare(info), secret, url, this_machine_only: isLoopbackOrigin(origin) };
-    return Response.json(answer, { status: 201, headers: NO_STORE });
+    return Response.json(answer, { status: 201 });
   },
 });
 
@@ -71,7 +70,7 @@ const listShares = defineOperation({
     const credentials = (await core.access.findAuthService())?.credentials;
     const shares = ((await credentials?.listShares(id, incarnation)) ?? []).map(describeShare);
     const answer: Shares = { shares, this_machine_only: isLoopbackOrigin(findShareOrigin(core, caller)) };
-    return Response.json(answer, { headers: NO_STORE });
+    return Response.json(answer);
   },
 });
 
@@ -90,7 +89,7 @@ const deleteShare = defineOperation({
     const credentials = (await core.access.findAuthService())?.credentials;
     if ((await credentials?.revokeShare(id, share)) !== true)
       throw new LoomError("not_found", "The session has no such link");
-    return new Response(null, { status: 204, headers: NO_STORE });
+    return new Response(null, { status: 204 });
   },
 });
 

@@ -9,7 +9,7 @@ import type { CommandState } from "../../log/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { ApiCall } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
-import { blobUrl } from "../blobs/blob-url.ts";
+import { blobUrl } from "../blobs/blob-rules.ts";
 import { openUpload } from "./open-upload.ts";
 import { type BlobReference, isWebUrl, type RunInput, type SentFile } from "./read-run-input.ts";
 

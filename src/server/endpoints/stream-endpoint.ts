@@ -2,7 +2,7 @@
  * Streams the frames of a session over HTTP, in the framing selected by the `Accept` header. Errors before the first
  * byte are thrown and become error responses.
  */
-import type { Framing } from "../../framing/index.ts";
+import type { Framing } from "../../framing/detect-framing.ts";
 import { assertCursorOf, isRead, parseCursor } from "../../log/cursor.ts";
 import type { ApiCall } from "../api/operation.ts";
 import { streamResponse, type StreamResponseOptions } from "../streams/stream-response.ts";

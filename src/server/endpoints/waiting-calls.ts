@@ -6,6 +6,7 @@ import type { Log, RunInfo } from "../../log/index.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { Approvals } from "../api/shapes.generated.ts";
+import { findLiveRun } from "../commands/execute-command.ts";
 import { findSession } from "./find-session.ts";
 import { readRunEvents } from "./run-records.ts";
 
@@ -64,9 +65,8 @@ export async function readWaits(log: Log, session: string, run: RunInfo): Promis
 /** Lists what the live run of a session waits for. Throws `unknown_session`. */
 export async function listWaiting(log: Log, session: string): Promise<readonly RunWait[]> {
   await findSession(log, session);
-  // A session has at most one live run, and it is the newest.
-  const [latest] = await log.listRuns(session, { limit: 1 });
-  return latest?.status === "live" ? (await readWaits(log, session, latest)).open : [];
+  const live = await findLiveRun(log, session);
+  return live === undefined ? [] : (await readWaits(log, session, live)).open;
 }
 
 /** Lists the calls of one kind that wait. Throws `unknown_session`. */

@@ -1,7 +1,8 @@
 /** Refuses fields that a form does not have: a misspelled one would otherwise change nothing. */
 import type { FormFields, FormSchema } from "../../protocol/form.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
-import { isJsonObject, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { STRATEGY_SETTING_NAMES, STRATEGY_SETTINGS } from "../../protocol/strategy-settings.ts";
 
 /** Maximum characters of an unknown name in a message. */

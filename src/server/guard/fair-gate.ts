@@ -4,8 +4,8 @@
  * Invariant: a credential that has all of its slots in use waits for its own slots only, so it never takes the last slot
  * or the last waiting position of the others.
  */
-import { type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
-import { ConcurrencyLimit, type Release } from "../../tools/concurrency-limit.ts";
+import { ConcurrencyLimit, type Release } from "../../protocol/concurrency-limit.ts";
+import { type ErrorCode, LoomError } from "../../protocol/index.ts";
 
 export interface FairGateOptions {
   /** Name of the work in messages, for example `uploads`. */
@@ -54,9 +54,7 @@ export class FairGate {
       if (--own.users === 0) this.#accounts.delete(key);
     };
     try {
-      releaseOwn = await own.limit.enter(signal).catch((error: unknown) => {
-        throw isLoomError(error, "queue_full") ? this.#tooMany() : error;
-      });
+      releaseOwn = await own.limit.enter(signal);
       const release = await this.#shared.enter(signal);
       let isInside = true;
       return () => {
@@ -72,14 +70,10 @@ export class FairGate {
   }
 
   #createLimit(account: string | undefined, slotsPerAccount = this.#options.slotsPerAccount): ConcurrencyLimit {
-    const { slots, maxWaiting } = this.#options;
-    return new ConcurrencyLimit(account === undefined ? slots : Math.min(slots, slotsPerAccount), maxWaiting);
-  }
-
-  #tooMany(): LoomError {
-    const { noun, code, maxWaiting } = this.#options;
-    return new LoomError(code, `Too many ${noun}: ${maxWaiting} are already waiting; try again later`, {
-      limit: maxWaiting,
-    });
+    const { slots, noun, code, maxWaiting } = this.#options;
+    const tooMany = (limit: number): LoomError =>
+      new LoomError(code, `Too many ${noun}: ${limit} are already waiting; try again later`, { limit });
+    const own = account === undefined ? slots : Math.min(slots, slotsPerAccount);
+    return new ConcurrencyLimit(own, { maxWaiting, tooMany });
   }
 }

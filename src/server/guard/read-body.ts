@@ -11,8 +11,10 @@ const REST_MS = 400;
 const REST_BYTES = 64 * 1024 * 1024;
 
 export interface BodyLimits {
-  /** Bytes of the whole body. Code `body_too_large`. */
+  /** Bytes of the whole body. */
   readonly maxBytes: number;
+  /** The error of a larger body. Default: `body_too_large`. */
+  readonly tooLarge?: (maxBytes: number) => LoomError;
   /** Longest time without data, in milliseconds; 0 for no limit. Code `request_timeout`. */
   readonly idleMs: number;
   /** Longest total time of waiting for the sender, in milliseconds. Default: no limit. Code `request_timeout`. */
@@ -22,7 +24,7 @@ export interface BodyLimits {
 /** Throws `stream_cut` if the source fails or its sender disconnects. The reason of `signal` is thrown unchanged. */
 export async function* readBody(
   body: ReadableStream<Uint8Array>,
-  { maxBytes, idleMs, totalMs = Infinity }: BodyLimits,
+  { maxBytes, tooLarge = bodyTooLarge, idleMs, totalMs = Infinity }: BodyLimits,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = body.getReader();
@@ -35,8 +37,7 @@ export async function* readBody(
       isWhole = done;
       if (done) return;
       bytes += value.byteLength;
-      if (bytes > maxBytes)
-        throw new LoomError("body_too_large", `The body can have at most ${maxBytes} bytes`, { limit: maxBytes });
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
       yield value;
     }
   } finally {
@@ -46,7 +47,7 @@ export async function* readBody(
 }
 
 /** Reads and discards the rest of a body, within a time and size limit. Never rejects. */
-export async function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<void> {
+async function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<void> {
   const timer = setTimeout(() => void reader.cancel().catch(() => undefined), REST_MS);
   timer.unref();
   try {
@@ -73,6 +74,10 @@ function readNext(
   return untilAborted(next, signal);
 }
 
+function bodyTooLarge(limit: number): LoomError {
+  return new LoomError("body_too_large", `The body can have at most ${limit} bytes`, { limit });
+}
+
 export function streamCut(cause?: unknown): LoomError {
   return new LoomError("stream_cut", "The stream ended before its run ended", {}, { cause });
 }
@@ -89,7 +94,7 @@ function watchSender(idleMs: number, totalMs: number): { during<T>(work: Promise
       const timer = setTimeout(
         () => {
           const message =
-            leftMs < idleMs ? `The upload took longer than ${totalMs} ms` : `No data received for ${idleMs} ms`;
+            leftMs < idleMs ? `The body did not arrive within ${totalMs} ms` : `No data received for ${idleMs} ms`;
           reject(new LoomError("request_timeout", message, { limit: leftMs < idleMs ? totalMs : idleMs }));
         },
         Math.max(0, Math.min(idleMs, leftMs)),

@@ -27,7 +27,7 @@ export function answerMalformed(server: Server): void {
     const requestId = readRequestId(null);
     const error = new LoomError("unsupported", "The `Expect` header of this request is not supported");
     const { problem, headers } = describeProblem(QUIET, error, requestId, { status: 417 });
-    const plain = createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false });
+    const plain = createResponseHeaders({ requestId });
     const body = JSON.stringify(problem);
     const length = { "content-length": Buffer.byteLength(body), connection: "close" };
     outgoing.writeHead(problem.status, { ...plain, ...headers, ...length });
@@ -52,7 +52,7 @@ export function refuseUnknownUpgrade(socket: Duplex): void {
 export function refuseMalformed(): Response {
   const requestId = readRequestId(null);
   const error = new LoomError("invalid_request", "The URL or the Host header is malformed");
-  const plain = createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false });
+  const plain = createResponseHeaders({ requestId });
   const response = refuseRequest(QUIET, error, requestId);
   for (const [name, value] of Object.entries(plain)) response.headers.set(name, response.headers.get(name) ?? value);
   return response;

@@ -15,8 +15,7 @@ import {
 import { bringsLink } from "../auth/request-credentials.ts";
 import { type App, assertPath } from "./create-app.ts";
 import { describeLocal, readNodeBindings, readTarget } from "./node-bindings.ts";
-import { OPENAI_PREFIX, addOpenaiError } from "../api/openai-error.ts";
-import { showsErrorBody, toPlainError } from "../api/plain-error.ts";
+import { adaptError } from "../api/adapt-error.ts";
 import { answerError } from "../api/refuse-request.ts";
 import { stripBase } from "./strip-base.ts";
 
@@ -39,38 +38,27 @@ const ANONYMOUS_METHOD = /^(?:OPTIONS|TRACE|CONNECT)$/;
 
 export async function answerRequest(pipeline: RequestPipeline, request: Request, env: unknown): Promise<Response> {
   const node = readNodeBindings(env);
+  const path = stripBase(new URL(request.url).pathname, pipeline.core.basePath);
   const requestId = readRequestId(request.headers.get("x-request-id"));
   const info = readInfoOf(pipeline, request, node, requestId);
   const common = { requestId, variesByOrigin: pipeline.variesByOrigin, isSecure: info.origin.startsWith("https:") };
   // A page of this machine can show why it is refused.
   let headers = createResponseHeaders({ ...common, origin: findLocalOrigin(info) });
   try {
-    const { path, origin, isRemote, isBeforeLink } = admit(pipeline, request, info, node);
+    const { origin, isRemote, isBeforeLink } = admit(pipeline, path, request, info, node);
     // From here on, only an allowed origin may read responses.
     headers = createResponseHeaders({ ...common, origin });
     setOnNode(node, headers);
     const skipsLogin = ANONYMOUS_METHOD.test(request.method) || ANONYMOUS_PATH.test(path);
     const known = { ...info, isRemote };
     const caller = { ...known, ...(await pipeline.core.access.identify(known, { skipsLogin, isBeforeLink })) };
-    const response = await adaptError(
-      pipeline,
-      request,
-      await pipeline.app.fetch(request, { caller, node, path, requestId }),
-    );
+    const answer = await pipeline.app.fetch(request, { caller, node, path, requestId });
+    const response = await adaptError(path, request, answer);
     return setOnResponse(response, { ...headers, ...readPreflight(request, response, origin) }, node);
   } catch (error) {
-    const response = await adaptError(pipeline, request, answerError(pipeline.core, request, error, requestId));
+    const response = await adaptError(path, request, answerError(pipeline.core, request, error, requestId));
     return setOnResponse(response, headers, node);
   }
-}
-
-/** Some clients expect errors in another form. */
-async function adaptError({ core }: RequestPipeline, request: Request, response: Response): Promise<Response> {
-  const { pathname } = new URL(request.url);
-  if (response.status < 400 || !pathname.startsWith(core.basePath)) return response;
-  const path = pathname.slice(core.basePath.length);
-  if (path.startsWith(OPENAI_PREFIX)) return addOpenaiError(response);
-  return showsErrorBody(path, request) ? toPlainError(response) : response;
 }
 
 function readInfoOf(
@@ -85,12 +73,12 @@ function readInfoOf(
 }
 
 function admit(
-  { core, guard }: RequestPipeline,
+  { guard }: RequestPipeline,
+  path: string,
   request: Request,
   info: CheckedRequestInfo,
   { incoming }: NodeBindings,
 ) {
-  const path = stripBase(new URL(request.url).pathname, core.basePath);
   const isPage = path === "/" && request.method === "GET";
   const peer = incoming?.socket.remoteAddress;
   const local = describeLocal(incoming);
@@ -98,7 +86,7 @@ function admit(
   const context = { isPage, peer, local, target: readTarget(incoming), isForLink: isBeforeLink || bringsLink(info) };
   const origin = guard.admit(info, context);
   assertPath(path);
-  return { path, origin, isBeforeLink, isRemote: guard.isRemote(info, context) };
+  return { origin, isBeforeLink, isRemote: guard.isRemote(info, context) };
 }
 
 function readPreflight(request: Request, response: Response, origin: string | undefined): ResponseHeaders {

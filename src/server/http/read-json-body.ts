@@ -2,14 +2,16 @@
  * Reads a JSON request body and validates it against a form. A null in an optional field counts as absent. Fields that the
  * form does not have are refused for a closed body, and ignored otherwise.
  *
- * Invariant: buffers at most `maxBytes`, for at most `timeoutMs`; a larger body only in a slot of `large`.
+ * Invariant: buffers at most `maxBytes` and waits at most `timeoutMs` for the sender; it reads more only in a slot of
+ * `large`.
  */
 import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
-import { isJsonObject, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { NodeBindings } from "../api/operation.ts";
 import { assertKnownFields } from "../guard/assert-known-fields.ts";
-import { discardRest } from "../guard/read-body.ts";
+import { readBody } from "../guard/read-body.ts";
 import { HttpRefusal } from "../api/refuse-request.ts";
 
 export interface JsonBodyOptions {
@@ -79,36 +81,27 @@ async function readValue(request: Request, options: JsonBodyOptions): Promise<un
 
 async function readText(request: Request, { maxBytes: usual, timeoutMs, large }: JsonBodyOptions): Promise<string> {
   const maxBytes = Math.max(usual, large?.maxBytes ?? 0);
-  const tooLarge = (): LoomError =>
-    new LoomError("body_too_large", `The request body can have at most ${maxBytes} bytes`, { max_bytes: maxBytes });
-  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
-  const reader = request.body?.getReader();
-  if (reader === undefined) return "";
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  late.catch(() => undefined);
-  const timer = setTimeout(() => {
-    reject(new LoomError("request_timeout", `The request body did not arrive within ${timeoutMs} ms`));
-  }, timeoutMs).unref();
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (request.body === null) return "";
+  const limits = { maxBytes, tooLarge, idleMs: 0, totalMs: timeoutMs };
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  try {
-    for (;;) {
-      const { done, value } = await Promise.race([reader.read(), late]);
-      if (done) break;
-      bytes += value.length;
-      if (bytes > maxBytes) throw tooLarge();
-      if (bytes > usual) await Promise.race([large?.enter(), late]);
-      chunks.push(value);
-    }
-    return new TextDecoder("utf-8", { fatal: true }).decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
-  } catch (error) {
-    // Not awaited: the sender may never stop.
-    void discardRest(reader, request.signal);
-    if (error instanceof TypeError) throw new LoomError("invalid_request", "The request body is not valid UTF-8");
-    throw error;
-  } finally {
-    clearTimeout(timer);
+  for await (const chunk of readBody(request.body, limits, request.signal)) {
+    bytes += chunk.length;
+    if (bytes > usual) await large?.enter();
+    chunks.push(chunk);
   }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw new LoomError("invalid_request", "The request body is not valid UTF-8");
+  }
+}
+
+function tooLarge(maxBytes: number): LoomError {
+  return new LoomError("body_too_large", `The request body can have at most ${maxBytes} bytes`, {
+    max_bytes: maxBytes,
+  });
 }
 
 function dropNulls(fields: FormFields, value: JsonFields): JsonFields {

@@ -24,7 +24,7 @@ export function refuseUpgrade(
   const { problem, headers } = describeProblem(core, error, requestId, options);
   const body = JSON.stringify(problem);
   const head = {
-    ...createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false, isSecure }),
+    ...createResponseHeaders({ requestId, isSecure }),
     ...headers,
     connection: "close",
     "content-length": String(Buffer.byteLength(body)),

@@ -8,11 +8,11 @@ export type ResponseHeaders = { readonly [name: string]: string };
 
 export interface ResponseHeadersOptions {
   readonly requestId: string;
-  /** The other origin that may read the response. */
-  readonly origin: string | undefined;
-  /** Whether other origins are allowed, so responses depend on the origin. */
-  readonly variesByOrigin: boolean;
-  /** Whether the client uses https; then the response sets HSTS. */
+  /** The other origin that may read the response. Default: none. */
+  readonly origin?: string | undefined;
+  /** Whether other origins are allowed, so responses depend on the origin. Default: false. */
+  readonly variesByOrigin?: boolean;
+  /** Whether the client uses https; then the response sets HSTS. Default: false. */
   readonly isSecure?: boolean;
 }
 
@@ -32,10 +32,10 @@ const EXPOSED_HEADERS = [
 ].join(", ");
 
 export function createResponseHeaders(options: ResponseHeadersOptions): ResponseHeaders {
-  const { requestId, origin, variesByOrigin, isSecure = false } = options;
+  const { requestId, origin, variesByOrigin = false, isSecure = false } = options;
   return {
     ...SECURITY_HEADERS,
-    // Responses depend on the caller unless an endpoint says otherwise.
+    // Responses depend on the caller and change at any time, unless an endpoint says otherwise.
     "cache-control": "no-store",
     "x-request-id": requestId,
     ...(isSecure ? { "strict-transport-security": "max-age=31536000" } : {}),

@@ -15,7 +15,8 @@
 import { createStreamCheck, type Dialect, type StreamCheck } from "../../dialects/index.ts";
 import { framingIssue } from "../../dialects/check-stream.ts";
 import { type ForeignRun, ForeignSession } from "../../engine/foreign-session.ts";
-import type { FrameOutcome, Framing } from "../../framing/index.ts";
+import type { FrameOutcome } from "../../framing/index.ts";
+import type { Framing } from "../../framing/detect-framing.ts";
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { createLoopYield } from "../../log/follow-records.ts";
 import { unknownSession } from "../../log/rules.ts";

@@ -6,14 +6,8 @@
  */
 import { detectDialect, type Dialect, DIALECT_NAMES } from "../../dialects/index.ts";
 import { DETECTION_FRAMES } from "../../dialects/detect.ts";
-import {
-  createNdjsonDecoder,
-  createSseDecoder,
-  detectFraming,
-  type FrameDecoder,
-  type FrameOutcome,
-  type Framing,
-} from "../../framing/index.ts";
+import { createNdjsonDecoder, createSseDecoder, type FrameDecoder, type FrameOutcome } from "../../framing/index.ts";
+import { detectFraming, type Framing } from "../../framing/detect-framing.ts";
 import { createLoopYield } from "../../log/follow-records.ts";
 import { LoomError } from "../../protocol/index.ts";
 

@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
+import { matchesTag } from "../guard/request-headers.ts";
 import { SECURITY_HEADERS } from "../guard/security-headers.ts";
 import { chooseEncoding } from "./choose-encoding.ts";
 import { type PageFiles, readPageFiles } from "./page-files.ts";
@@ -93,7 +94,7 @@ async function serveFile(request: Request, files: PageFiles): Promise<Response> 
     "cache-control": name === "" || isFrame ? "no-cache" : "public, max-age=31536000, immutable",
     ...(file.isCompressible ? { vary: "accept-encoding" } : {}),
   };
-  if (isKnown(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
+  if (matchesTag(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
   const bytes = await file.read(encoding);
   headers["content-type"] = file.mediaType;
   headers["content-length"] = String(bytes.length);
@@ -105,10 +106,6 @@ async function serveFile(request: Request, files: PageFiles): Promise<Response> 
 function nameOf(path: string): string {
   if (path.endsWith("/")) return "";
   return path.split("/").slice(-2).join("/");
-}
-
-function isKnown(header: string | null, etag: string): boolean {
-  return (header ?? "").split(",").some((each) => each.trim() === "*" || each.trim().replace(/^W\//, "") === etag);
 }
 
 function answerText({ method }: Request, status: number, text: string): Response {

@@ -6,7 +6,8 @@
  * - A session is held while it has a live run or a pending message, and is closed after that.
  * - Sessions with pending messages or dead runs that no process holds are found by periodic sweeps.
  */
-import type { Agent, AgentKindName } from "../../agents/index.ts";
+import type { Agent } from "../../agents/index.ts";
+import type { AgentKindName } from "../../agents/agent-kind.ts";
 import type { WriteTitle } from "../../agents/create-title-writer.ts";
 import type { RunRequest } from "../../engine/index.ts";
 import type { StrategyCaps, StrategySettingInfo } from "../../protocol/strategy-settings.ts";

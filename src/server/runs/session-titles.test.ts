@@ -1,5 +1,6 @@
 import { onTestFinished, describe, expect, it } from "vitest";
-import { agent, createTitleWriter, type TitleRequest, type WriteTitle } from "../../agents/index.ts";
+import { agent } from "../../agents/index.ts";
+import { createTitleWriter, type TitleRequest, type WriteTitle } from "../../agents/create-title-writer.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { OfflineModel } from "../../models/index.ts";
 import { ScriptedModel } from "../../models/testing.ts";

@@ -5,8 +5,6 @@
  *
  * Invariants:
  * - An invalid frame, a failed stream or a refused command affects nothing else on the connection.
- * - A stream without room is not read further.
- * - A client that sends requests without reading the replies is disconnected after `maxUnsent` replies.
  */
 import type { StreamMeter } from "../../observe/index.ts";
 import {
@@ -23,14 +21,14 @@ import {
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CommandHost } from "../commands/command-host.ts";
 import { awaitSubmitted } from "../commands/command-queue.ts";
-import { executeCommand, toRefusal } from "../commands/execute-command.ts";
+import { actionOf, executeCommand, toRefusal } from "../commands/execute-command.ts";
 import type { Action } from "../auth/scopes.ts";
 import { SERVER_LIMITS } from "../guard/server-limits.ts";
-import { actionOf } from "../commands/action-of.ts";
 import { createStreams } from "../streams/create-streams.ts";
 import { meterRefusal, meterSlowReader } from "../streams/meter-stream.ts";
 import type { Chunk } from "../streams/chunk.ts";
-import type { ReaderEnd, ReadRequest, StreamReader, Streams } from "../streams/stream-reader.ts";
+import type { ReadRequest, StreamReader, Streams } from "../streams/stream-reader.ts";
+import { Backpressure, MAX_UNSENT, tooSlow } from "./backpressure.ts";
 import { FrameGate, WAITING_FACTOR } from "./frame-gate.ts";
 import { findFrameId } from "./find-frame-id.ts";
 
@@ -41,13 +39,12 @@ export interface ControlConnectionOptions extends CommandHost {
   /** Sends encoded WebSocket messages, which are shared by all readers. Default: they are passed to `send` as text. */
   readonly sendBytes?: (messages: Buffer) => void;
   /**
-   * Resolves when there is room for more data. Streams wait for it before they start, and after each batch unless
-   * `hasRoom` returns true. If it rejects, the connection closes; reject with `backlog_full` for a client that reads
-   * too slowly. Default: no backpressure.
+   * Whether there is room for more data. While it returns false, no stream receives data, and the connection closes with
+   * `backlog_full` after 1,000 replies. Needs `whenRoom`. Default: no backpressure.
    */
-  readonly ready?: () => Promise<void>;
-  /** Whether there is room now. While it returns false, no stream receives data. */
   readonly hasRoom?: () => boolean;
+  /** Calls back once when there is room or the client has disconnected; immediately if that is already so. */
+  readonly whenRoom?: (act: () => void) => void;
   /** Called with the reason when the connection has closed itself. Close the socket then. */
   readonly onClose?: (why: unknown) => void;
   /** The shared streams of the server. Default: the connection creates its own. @internal */
@@ -60,13 +57,9 @@ export interface ControlConnectionOptions extends CommandHost {
    * Acquires permission to read a session. Calling `onEnd` ends the stream with that error. Throws `too_many_streams`.
    * Default: no permission is needed.
    */
-  readonly watch?: (session: string, onEnd: (why: LoomError) => void) => () => void;
+  readonly watch?: ((session: string, onEnd: (why: LoomError) => void) => () => void) | undefined;
   /** Maximum streams of one connection. Code `too_many_subscriptions`. Default: `SERVER_LIMITS.maxSubscriptions`. */
   readonly maxSubscriptions?: number;
-  /** Maximum commands in progress. Code `backlog_full`. Default: 100. */
-  readonly maxCommands?: number;
-  /** Maximum replies sent without room. The connection then sends `backlog_full` and closes. Default: 1,000. */
-  readonly maxUnsent?: number;
   /**
    * The longest frame from the client, in characters. Code `invalid_control`. Default:
    * `SERVER_LIMITS.maxInboundLength`.
@@ -84,9 +77,9 @@ export interface ControlConnectionOptions extends CommandHost {
 }
 
 const DEFAULTS = {
+  hasRoom: () => true,
+  whenRoom: (act: () => void) => act(),
   maxSubscriptions: SERVER_LIMITS.maxSubscriptions,
-  maxCommands: 100,
-  maxUnsent: 1000,
   maxInboundLength: SERVER_LIMITS.maxInboundLength,
   maxFrameBytes: SERVER_LIMITS.maxFrameBytes,
   heartbeatMs: SERVER_LIMITS.heartbeatMs,
@@ -98,6 +91,8 @@ interface Subscription {
   reader: StreamReader | undefined;
 }
 
+/** Maximum commands in progress. Code `backlog_full`. */
+const MAX_COMMANDS = 100;
 const MAX_PONGS = 16;
 /** A frame above the limit is still parsed for its ID, up to this multiple of the limit. */
 const ID_PARSE_FACTOR = 4;
@@ -114,6 +109,7 @@ const ID_PARSE_FACTOR = 4;
 export class ControlConnection {
   readonly #options: ControlConnectionOptions & typeof DEFAULTS;
   readonly #gate: FrameGate;
+  readonly #pressure: Backpressure;
   readonly #streams: Streams;
   /** Streams of this connection only. Undefined when shared streams were passed. */
   readonly #ownStreams: Streams | undefined;
@@ -124,18 +120,7 @@ export class ControlConnection {
   #pongs = 0;
   /** Streams that were unsubscribed but have not ended yet. */
   #leaving = 0;
-  /** Replies sent since there was room. */
-  #unsentReplies = 0;
-  #isWatchingRoom = false;
-  /**
-   * Readers that found no room, the longest waiting first. They resume before `#served`, the readers that filled it.
-   */
-  readonly #deferred = new Set<StreamReader>();
-  readonly #served = new Set<StreamReader>();
   readonly #closed = new AbortController();
-  /** Undefined when there is no backpressure. */
-  readonly #hasRoom: (() => boolean) | undefined;
-  readonly #sendBytes: ((messages: Buffer) => void) | undefined;
   /** Quarters of the heartbeat interval without a message. */
   #silentQuarters = 0;
   readonly #heartbeatTimer: NodeJS.Timeout | undefined;
@@ -146,10 +131,8 @@ export class ControlConnection {
       WAITING_FACTOR * (options.maxInboundLength ?? DEFAULTS.maxInboundLength),
     );
     this.#options = { ...DEFAULTS, ...options };
-    const { heartbeatMs, streams, ready, hasRoom, sendBytes } = this.#options;
-    // Copies of options that are used for every chunk.
-    this.#hasRoom = ready === undefined ? undefined : hasRoom;
-    this.#sendBytes = sendBytes;
+    const { heartbeatMs, streams } = this.#options;
+    this.#pressure = new Backpressure(this.#options);
     if (streams === undefined) this.#ownStreams = createOwnStreams(this.#options);
     this.#streams = streams ?? (this.#ownStreams as Streams);
     this.#send({ type: "hello", version: CONTROL_VERSION, heartbeat_ms: heartbeatMs });
@@ -174,7 +157,7 @@ export class ControlConnection {
     }
     const { frame } = decoded;
     if (frame.type === "unsubscribe") this.#gate.follow(() => void this.#unsubscribe(frame));
-    else if (frame.type === "ping") void this.#pong(frame);
+    else if (frame.type === "ping") this.#pong(frame);
     else this.#handleRequest(frame, text.length);
   }
 
@@ -210,17 +193,18 @@ export class ControlConnection {
   }
 
   /** Replies to a ping when there is room. Excess pings are ignored. */
-  async #pong({ id }: PingControl): Promise<void> {
+  #pong({ id }: PingControl): void {
     if (this.#pongs >= MAX_PONGS) return;
     this.#pongs++;
-    await this.#untilReady(this.#closed.signal);
-    this.#pongs--;
-    this.#reply({ type: "pong", ...(id === undefined ? {} : { id }) });
+    this.#options.whenRoom(() => {
+      this.#pongs--;
+      this.#reply({ type: "pong", ...(id === undefined ? {} : { id }) });
+    });
   }
 
   async #runCommand(command: ControlCommand): Promise<void> {
     const { id, session, type } = command;
-    if (this.#commands >= this.#options.maxCommands) {
+    if (this.#commands >= MAX_COMMANDS) {
       const error = new LoomError(
         "backlog_full",
         `${this.#commands} commands are already in progress; wait for a reply`,
@@ -294,16 +278,19 @@ export class ControlConnection {
       subscription.reader = reader;
       const { firstId, lastId } = reader.session;
       this.#reply({ type: "subscribed", id, session, dialect, first_id: firstId, last_id: lastId });
-      if (this.#options.hasRoom?.() !== true) await this.#untilReady(signal);
-      const { end, hasSent } = await this.#forward(reader, signal, () =>
-        this.#reply({ type: "caught_up", session, dialect }),
-      );
+      let hasSent = false;
+      const send = (chunk: Chunk): void => {
+        hasSent = true;
+        this.#sendChunk(chunk);
+      };
+      const catchUp = (): void => this.#reply({ type: "caught_up", session, dialect });
+      const end = await this.#pressure.forward(reader, send, { signal, catchUp });
       switch (end.reason) {
         case "end":
           return { type: "end", session, dialect, ...(hasSent ? { cursor: end.cursor } : {}) };
         case "slow":
           // The whole connection is slow, not only this stream.
-          this.#fail(new LoomError("backlog_full", "The client reads too slowly", { cursor: end.cursor }), true, true);
+          this.#fail(tooSlow(end.cursor), true, true);
           return undefined;
         case "closing":
         case "left":
@@ -318,44 +305,6 @@ export class ControlConnection {
       this.#fail(error, true);
       return undefined;
     }
-  }
-
-  #forward(
-    reader: StreamReader,
-    signal: AbortSignal,
-    catchUp: () => void,
-  ): Promise<{ readonly end: ReaderEnd; readonly hasSent: boolean }> {
-    const { promise, resolve } = Promise.withResolvers<{ readonly end: ReaderEnd; readonly hasSent: boolean }>();
-    let hasSent = false;
-    reader.start({
-      catchUp,
-      mayWrite: () => {
-        // All streams share one connection: when it is full, it is full for all of them.
-        if (this.#hasRoom?.() !== false) return true;
-        this.#awaitRoom(reader, this.#deferred);
-        return false;
-      },
-      write: (chunk) => {
-        hasSent = true;
-        this.#sendChunk(chunk);
-        const hasRoom = this.#hasRoom;
-        if (hasRoom?.() ?? this.#options.ready === undefined) return true;
-        if (hasRoom !== undefined) this.#awaitRoom(reader, this.#served);
-        else void this.#untilReady(signal).then(() => reader.resume());
-        return false;
-      },
-      end: (end) => {
-        this.#deferred.delete(reader);
-        this.#served.delete(reader);
-        resolve({ end, hasSent });
-      },
-    });
-    return promise;
-  }
-
-  #awaitRoom(reader: StreamReader, waiting: Set<StreamReader>): void {
-    waiting.add(reader);
-    if (!this.#isWatchingRoom) void this.#watchRoom();
   }
 
   async #unsubscribe({ id, session, dialect = "loom" }: UnsubscribeControl): Promise<void> {
@@ -379,46 +328,16 @@ export class ControlConnection {
     if (++this.#silentQuarters >= 2) this.#reply({ type: "heartbeat" });
   }
 
-  /** Waits until there is room or the signal is aborted. */
-  async #untilReady(signal: AbortSignal): Promise<void> {
-    const { ready } = this.#options;
-    if (ready === undefined || signal.aborted) return;
-    const { promise: aborted, resolve } = Promise.withResolvers<void>();
-    const stop = (): void => resolve();
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      await Promise.race([ready(), aborted]);
-    } catch (error) {
-      this.#fail(error);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
-  }
-
-  /** Sends a frame that is not stream data. Replies do not wait for room, so they are counted. */
+  /** Sends a frame that is not stream data. */
   #reply(frame: DownFrame): void {
-    const { ready, hasRoom, maxUnsent } = this.#options;
-    if (ready !== undefined && ++this.#unsentReplies > maxUnsent) {
-      const error = new LoomError("backlog_full", `${maxUnsent} replies were sent but not read`);
-      this.#send(toRefusal(this.#options, error, {}));
-      this.#fail(error, true);
+    if (this.#closed.signal.aborted) return;
+    if (this.#pressure.mayReply()) {
+      this.#send(frame);
       return;
     }
-    this.#send(frame);
-    if (ready === undefined) return;
-    if (hasRoom?.() === true) this.#unsentReplies = 0;
-    else if (!this.#isWatchingRoom) void this.#watchRoom();
-  }
-
-  async #watchRoom(): Promise<void> {
-    this.#isWatchingRoom = true;
-    await this.#untilReady(this.#closed.signal);
-    this.#isWatchingRoom = false;
-    this.#unsentReplies = 0;
-    const readers = [...this.#deferred, ...this.#served];
-    this.#deferred.clear();
-    this.#served.clear();
-    for (const reader of readers) reader.resume();
+    const error = new LoomError("backlog_full", `${MAX_UNSENT} replies were sent but not read`);
+    this.#send(toRefusal(this.#options, error, {}));
+    this.#fail(error, true);
   }
 
   #send(frame: DownFrame): void {
@@ -434,9 +353,10 @@ export class ControlConnection {
 
   #sendChunk(chunk: Chunk): void {
     this.#silentQuarters = 0;
+    const { send, sendBytes } = this.#options;
     try {
-      if (this.#sendBytes === undefined) this.#options.send(chunk.controlText);
-      else this.#sendBytes(chunk.bytes("control"));
+      if (sendBytes === undefined) send(chunk.controlText);
+      else sendBytes(chunk.bytes("control"));
     } catch (error) {
       this.#fail(error);
     }

@@ -16,12 +16,15 @@ import { LoomError } from "../../protocol/index.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { refuseUpgrade } from "../http/refuse-upgrade.ts";
 import type { ServerCore } from "../api/server-core.ts";
-import { openControlPeer } from "./control-peer.ts";
-import { describeClose } from "./describe-close.ts";
-import { openLuminePeer } from "./lumine-peer.ts";
-import { createOpenaiPeerOpener, type OpenResponse } from "./openai-peer.ts";
-import type { OpenPeer, Peer } from "./peer.ts";
-import { SocketWriter } from "./socket-writer.ts";
+import {
+  createOpenaiPeerOpener,
+  openControlPeer,
+  openLuminePeer,
+  type OpenPeer,
+  type OpenResponse,
+} from "./open-peers.ts";
+import type { Peer } from "./peer.ts";
+import { type CloseReason, describeClose, FAILED, POLICY_VIOLATION, SocketWriter } from "./socket-writer.ts";
 
 export interface Sockets {
   /** Returns false when the path is not a WebSocket endpoint. Host and origin must be checked before. */
@@ -48,10 +51,6 @@ const BYTES_PER_CHARACTER = 4;
 const MAX_MESSAGES_PER_TICK = 64;
 /** How long a client may take to answer a close frame, in milliseconds. */
 const CLOSE_MS = 5000;
-/** Close codes of RFC 6455 and its registry. */
-const SERVICE_RESTART = 1012;
-const INTERNAL_ERROR = 1011;
-const POLICY_VIOLATION = 1008;
 /** First byte of a WebSocket pong frame. */
 const PONG = 0x8a;
 
@@ -123,10 +122,7 @@ export function createSockets(core: ServerCore, openResponse: OpenResponse): Soc
       isEnded: false,
     };
     sockets.add(live);
-    lease.onEnd = (why) => {
-      const { code, reason } = describeClose(why);
-      endSocket(live, code, reason);
-    };
+    lease.onEnd = (why) => endSocket(live, describeClose(why));
     // Every socket error is followed by `close`.
     ws.on("error", ignore);
     ws.on("pong", () => (live.isAlive = true));
@@ -154,16 +150,16 @@ export function createSockets(core: ServerCore, openResponse: OpenResponse): Soc
       },
       (error: unknown) => {
         core.report(error);
-        writer.close(INTERNAL_ERROR, "internal_error");
+        writer.close(FAILED);
         ws.resume();
       },
     );
   }
 
   /** Closes the socket. Nothing more is received or sent. */
-  function endSocket(live: LiveSocket, code: number, reason: string): void {
+  function endSocket(live: LiveSocket, why: CloseReason): void {
     live.isEnded = true;
-    live.writer.close(code, reason);
+    live.writer.close(why);
     live.peer?.close();
     live.peer = undefined;
   }
@@ -189,7 +185,7 @@ export function createSockets(core: ServerCore, openResponse: OpenResponse): Soc
     else peer?.receive(data.toString());
     if (live.messagesThisTick++ === 0) setImmediate(() => (live.messagesThisTick = 0));
     if (live.messagesThisTick > maxInboundPieces) {
-      endSocket(live, POLICY_VIOLATION, "too many messages at once");
+      endSocket(live, { code: POLICY_VIOLATION, reason: "too many messages at once" });
       return;
     }
     if (ws.isPaused || (writer.hasRoom && live.messagesThisTick < MAX_MESSAGES_PER_TICK)) return;
@@ -239,7 +235,8 @@ export function createSockets(core: ServerCore, openResponse: OpenResponse): Soc
       const { promise, resolve } = Promise.withResolvers<void>();
       whenEmpty = resolve;
       for (const { writer, peer } of sockets) {
-        writer.close(SERVICE_RESTART, `shutting_down${peer?.closeSuffix ?? ""}`);
+        const { cursor = "" } = peer ?? {};
+        writer.close(describeClose(new LoomError("shutting_down", "The server is shutting down", { cursor })));
         // Nothing more is written, so stop reading for it.
         peer?.close();
       }

@@ -2,7 +2,7 @@
  * Finds the `id` of a control frame that is too long to accept, so that the refusal can name it. The cost is bounded.
  */
 import { MAX_NAME_LENGTH } from "../../log/log.ts";
-import { isJsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 
 /** How many characters at each end of the text are searched when it is too long to parse. */
 const EDGE = 300;

@@ -19,43 +19,22 @@ import { assertSessionId, unknownSession } from "../../log/rules.ts";
 import { detectLanguage } from "../../protocol/detect-language.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CommandHost } from "../commands/command-host.ts";
-import { type CommandResponse, executeCommand, toRefusal } from "../commands/execute-command.ts";
-import { deriveRunId } from "../commands/derive-run-id.ts";
+import { actionOf, type CommandResponse, deriveRunId, executeCommand, toRefusal } from "../commands/execute-command.ts";
 import type { Action } from "../auth/scopes.ts";
+import type { Chunk } from "../streams/chunk.ts";
 import type { StreamReader, ReaderEnd, ReadRequest, Streams } from "../streams/stream-reader.ts";
-import { actionOf } from "../commands/action-of.ts";
+import { Backpressure, tooSlow } from "./backpressure.ts";
 import { type LumineInput, readLumineInput } from "./lumine-input.ts";
-import type { LumineRefusal } from "./lumine-frames.ts";
 import { isSessionIdle, type LumineStart, resolveLumineStart } from "./lumine-start.ts";
 import { FrameGate, WAITING_FACTOR } from "./frame-gate.ts";
-import { LumineSender } from "./lumine-sender.ts";
+import { type LumineRefusal, LumineSender } from "./lumine-sender.ts";
+import type { Peer, PeerAccess, PeerClient } from "./peer.ts";
 
-export interface LumineConnectionOptions {
+export interface LumineConnectionOptions extends PeerClient, PeerAccess {
   readonly host: CommandHost;
   readonly streams: Streams;
-  /** Throws `forbidden`, `unauthorized`, or `unknown_session` when the caller has no such session. */
-  readonly authorize: (action: Action, session: string | undefined) => Promise<void> | void;
-  /** Called for every valid input. Rejects with `rate_limited` to refuse it. Default: nothing is counted. */
-  readonly countRequest?: (() => Promise<void>) | undefined;
-  /**
-   * Acquires permission to read a session. Calling `onEnd` ends the connection with that error. Throws
-   * `too_many_streams`. Default: no permission is needed.
-   */
-  readonly watch?: (session: string, onEnd: (why: LoomError) => void) => () => void;
-  readonly send: (text: string) => void;
-  /** Sends encoded WebSocket messages, which are shared by all readers. */
-  readonly sendBytes: (messages: Buffer) => void;
-  readonly hasRoom: () => boolean;
-  /** Calls back when there is room. */
-  readonly whenRoom: (act: () => void) => void;
-  /** Called with the reason when the connection has closed itself. */
-  readonly onClose: (why: unknown) => void;
   /** The longest message from the client, in characters. Code `body_too_large`. */
   readonly maxInboundLength: number;
-  /** Maximum messages that wait for an answer. Code `queue_full`. Default: 100. */
-  readonly maxWaiting?: number;
-  /** Maximum other commands in progress. Code `backlog_full`. Default: 100. */
-  readonly maxCommands?: number;
 }
 
 /** A message that has been submitted and not answered yet. */
@@ -65,12 +44,15 @@ interface QueuedLumineMessage {
   readonly response: Promise<CommandResponse>;
 }
 
+/** Maximum messages that wait for an answer. Code `queue_full`. */
 const MAX_WAITING = 100;
+/** Maximum other commands in progress. Code `backlog_full`. */
 const MAX_COMMANDS = 100;
 
-export class LumineConnection {
+export class LumineConnection implements Peer {
   readonly #options: LumineConnectionOptions;
   readonly #gate: FrameGate;
+  readonly #pressure: Backpressure;
   readonly #sender: LumineSender;
   /** The session of the latest message; `#sender.session` is the session being answered. */
   #latestSession = "";
@@ -90,6 +72,7 @@ export class LumineConnection {
   constructor(options: LumineConnectionOptions) {
     this.#gate = new FrameGate(options.countRequest, WAITING_FACTOR * options.maxInboundLength);
     this.#options = options;
+    this.#pressure = new Backpressure(options);
     this.#sender = new LumineSender(options);
   }
 
@@ -200,12 +183,9 @@ export class LumineConnection {
       this.#refuseRequest(error);
       return;
     }
-    const { maxWaiting = MAX_WAITING } = this.#options;
-    if (this.#queue.length >= maxWaiting) {
-      this.#refuseAside({
-        code: "queue_full",
-        message: `${maxWaiting} messages are already waiting; wait for an answer`,
-      });
+    if (this.#queue.length >= MAX_WAITING) {
+      const message = `${MAX_WAITING} messages are already waiting; wait for an answer`;
+      this.#refuseAside({ code: "queue_full", message });
       return;
     }
     this.#latestSession = session;
@@ -225,8 +205,7 @@ export class LumineConnection {
 
   #refuseRequest(why: unknown): void {
     const response = Promise.resolve(toRefusal(this.#options.host, why, {}));
-    if (this.#queue.length < (this.#options.maxWaiting ?? MAX_WAITING))
-      this.#enqueue({ session: this.#latestSession, commandId: "", response });
+    if (this.#queue.length < MAX_WAITING) this.#enqueue({ session: this.#latestSession, commandId: "", response });
     else this.#refuseAside(this.#describe(why));
   }
 
@@ -351,27 +330,17 @@ export class LumineConnection {
 
   /** `onDone` is called when a request has ended. */
   #forward(reader: StreamReader, session: string, onDone?: () => void): Promise<ReaderEnd> {
-    const { hasRoom, whenRoom } = this.#options;
-    const { promise, resolve } = Promise.withResolvers<ReaderEnd>();
-    const resume = (): void => reader.resume();
-    reader.start({
-      write: (chunk) => {
-        if (this.#isClosed) return true;
-        this.#sender.forward(chunk);
-        this.#cursor = { session, text: chunk.cursor };
-        if (!this.#sender.isInRequest) onDone?.();
-        if (hasRoom()) return true;
-        whenRoom(resume);
-        return false;
-      },
-      end: resolve,
+    return this.#pressure.forward(reader, (chunk: Chunk) => {
+      if (this.#isClosed) return;
+      this.#sender.forward(chunk);
+      this.#cursor = { session, text: chunk.cursor };
+      if (!this.#sender.isInRequest) onDone?.();
     });
-    return promise;
   }
 
   #handleEnd({ reason, cursor, error }: ReaderEnd): void {
     if (this.#isClosed) return;
-    if (reason === "slow") this.#fail(new LoomError("backlog_full", "The client reads too slowly", { cursor }));
+    if (reason === "slow") this.#fail(tooSlow(cursor));
     else if (reason === "error") {
       // The session may have been recreated under this name, so read it from the start.
       if (isLoomError(error, "unknown_session", "cursor_stale", "cursor_ahead")) this.#cursor = undefined;
@@ -383,12 +352,9 @@ export class LumineConnection {
 
   /** Limits the number of operations in progress. Excess ones are refused. */
   async #runBounded(act: () => Promise<void>): Promise<void> {
-    const { maxCommands = MAX_COMMANDS } = this.#options;
-    if (this.#commands >= maxCommands) {
-      this.#refuseAside({
-        code: "backlog_full",
-        message: `${maxCommands} commands are already in progress; wait for one to finish`,
-      });
+    if (this.#commands >= MAX_COMMANDS) {
+      const message = `${MAX_COMMANDS} commands are already in progress; wait for one to finish`;
+      this.#refuseAside({ code: "backlog_full", message });
       return;
     }
     this.#commands++;

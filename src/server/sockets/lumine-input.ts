@@ -1,18 +1,15 @@
 /** Parses what a Lumine (004) client sends: a message, a to-do update, a tool approval or a cancel. */
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { ControlCommand } from "../../protocol/control/index.ts";
-import { isJsonObject, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
+import type { CommandContent } from "../commands/execute-command.ts";
 import { readLooseBody } from "../guard/assert-known-fields.ts";
 
 /** What a message of 004 can have. */
 const FIELDS = ["type", "session_id", "content", "agent", "strategy", "capabilities"];
 
-type WithoutAddress<C> = C extends { readonly id: string; readonly session: string }
-  ? Omit<C, "id" | "session">
-  : never;
-
-/** A command without its ID and session. */
-export type LumineCommand = WithoutAddress<Extract<ControlCommand, { readonly type: "todo" | "approve" }>>;
+export type LumineCommand = CommandContent<Extract<ControlCommand, { readonly type: "todo" | "approve" }>>;
 
 export type LumineInput =
   | {

@@ -8,31 +8,22 @@
  * Invariants:
  * - Every accepted message is answered: by a response up to its last event, by an `error`, or by the end of the
  *   connection.
- * - A lane without room is not read further.
  * - A client that disconnects cancels nothing, unless it asked for that. Messages that still wait in a lane are dropped.
  */
 import { isLastResponseEvent } from "../../dialects/openai-responses/encode.ts";
-import { isJsonObject, isLoomError, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
-import { parseJson } from "../../protocol/json.ts";
+import { isLoomError, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject, parseJson } from "../../protocol/json.ts";
 import type { Chunk } from "../streams/chunk.ts";
-import type { ReaderEnd, StreamReader } from "../streams/stream-reader.ts";
+import type { StreamReader } from "../streams/stream-reader.ts";
+import { Backpressure, tooSlow } from "./backpressure.ts";
 import { FrameGate, WAITING_FACTOR } from "./frame-gate.ts";
+import type { Peer, PeerClient } from "./peer.ts";
 
-export interface OpenaiConnectionOptions {
+export interface OpenaiConnectionOptions extends PeerClient {
   /** Starts the response of a message and opens its events. Returns undefined if the signal was aborted. */
   readonly open: (message: JsonObject, signal: AbortSignal) => Promise<StreamReader | undefined>;
   /** Describes an error for the client. */
   readonly describe: (error: unknown) => JsonObject;
-  /** Called for every message. Rejects with `rate_limited` to refuse it. Default: nothing is counted. */
-  readonly countRequest?: (() => Promise<void>) | undefined;
-  readonly send: (text: string) => void;
-  /** Sends encoded WebSocket messages, which are shared by all readers. */
-  readonly sendBytes: (messages: Buffer) => void;
-  readonly hasRoom: () => boolean;
-  /** Calls back when there is room. */
-  readonly whenRoom: (act: () => void) => void;
-  /** Called with the reason when the connection has closed itself. */
-  readonly onClose: (why: unknown) => void;
   /** The largest message from the client, in bytes. Code `body_too_large`. */
   readonly maxMessageBytes: number;
   /** Maximum lanes with a response or a message. Code `too_many_subscriptions`. */
@@ -41,8 +32,6 @@ export interface OpenaiConnectionOptions {
 
 /** Maximum messages of a connection that wait in lanes. */
 const MAX_WAITING = 100;
-/** Maximum errors sent without room; the client is then disconnected. */
-const MAX_UNSENT = 1000;
 /** What the clients accept as the name of a lane. */
 const LANE_NAME = /^[\w.-]{1,256}$/;
 
@@ -52,16 +41,17 @@ interface Lane {
   readonly waiting: JsonObject[];
 }
 
-export class OpenaiConnection {
+export class OpenaiConnection implements Peer {
   readonly #options: OpenaiConnectionOptions;
   readonly #gate: FrameGate;
+  readonly #pressure: Backpressure;
   readonly #lanes = new Map<string | undefined, Lane>();
   readonly #closed = new AbortController();
   #waiting = 0;
-  #unsent = 0;
 
   constructor(options: OpenaiConnectionOptions) {
     this.#options = options;
+    this.#pressure = new Backpressure(options);
     this.#gate = new FrameGate(options.countRequest, WAITING_FACTOR * options.maxMessageBytes);
   }
 
@@ -152,36 +142,17 @@ export class OpenaiConnection {
       reader?.close();
       return;
     }
-    const { end, isWhole } = await this.#forward(reader, name);
+    let isWhole = false;
+    const send = (chunk: Chunk): void => {
+      this.#sendChunk(chunk, name);
+      isWhole ||= chunk.frames.some(({ text }) => isLastResponseEvent(text));
+    };
+    const end = await this.#pressure.forward(reader, send, { signal });
     if (end.reason === "error") throw end.error;
     // The whole connection is slow, not only this lane.
     if (end.reason === "slow") this.#fail(tooSlow());
     if (end.reason === "end" && !isWhole)
       throw new LoomError("run_ended", "The run ended without another response; retrieve the last one by its ID");
-  }
-
-  #forward(
-    reader: StreamReader,
-    name: string | undefined,
-  ): Promise<{ readonly end: ReaderEnd; readonly isWhole: boolean }> {
-    const { hasRoom, whenRoom } = this.#options;
-    const { promise, resolve } = Promise.withResolvers<{ readonly end: ReaderEnd; readonly isWhole: boolean }>();
-    let isWhole = false;
-    const mayWrite = (): boolean => {
-      if (hasRoom()) return true;
-      whenRoom(() => reader.resume());
-      return false;
-    };
-    reader.start({
-      mayWrite,
-      write: (chunk) => {
-        this.#sendChunk(chunk, name);
-        isWhole ||= chunk.frames.some(({ text }) => isLastResponseEvent(text));
-        return mayWrite();
-      },
-      end: (end) => resolve({ end, isWhole }),
-    });
-    return promise;
   }
 
   #sendChunk(chunk: Chunk, name: string | undefined): void {
@@ -209,13 +180,10 @@ export class OpenaiConnection {
     });
   }
 
-  /** Replies do not wait for room, so they are counted. */
   #reply(event: JsonObject): void {
     if (this.#closed.signal.aborted) return;
-    const { send, hasRoom } = this.#options;
-    this.#unsent = hasRoom() ? 0 : this.#unsent + 1;
-    if (this.#unsent > MAX_UNSENT) this.#fail(tooSlow());
-    else send(JSON.stringify(event));
+    if (this.#pressure.mayReply()) this.#options.send(JSON.stringify(event));
+    else this.#fail(tooSlow());
   }
 
   #fail(why: unknown): void {
@@ -231,10 +199,6 @@ function readLane({ stream_id: name }: JsonObject): string | undefined {
   if (typeof name !== "string" || !LANE_NAME.test(name))
     throw invalid("`stream_id` can have at most 256 letters, digits, `_`, `.` and `-`", "stream_id");
   return name;
-}
-
-function tooSlow(): LoomError {
-  return new LoomError("backlog_full", "The client reads too slowly");
 }
 
 function invalid(message: string, path?: string): LoomError {

@@ -133,7 +133,7 @@ it("drops writes after a close, and cuts a long reason to its first word", async
   const { client, writer, texts } = await connect();
   const closed = new Promise((resolve) => client.once("close", (code, reason) => resolve([code, reason.toString()])));
   writer.writeText("before");
-  writer.close(1013, `backlog_full after=${"x".repeat(200)}`);
+  writer.close({ code: 1013, reason: `backlog_full after=${"x".repeat(200)}` });
   writer.writeText("after");
   expect(await closed).toEqual([1013, "backlog_full"]);
   expect(texts).toEqual(["before"]);

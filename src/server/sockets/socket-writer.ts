@@ -11,11 +11,39 @@
  */
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { isLoomError } from "../../protocol/index.ts";
 import { TickWriter } from "../streams/tick-writer.ts";
 import { encodeTextMessage } from "../streams/chunk.ts";
 
 /** The longest close reason in bytes; RFC 6455 §5.5. */
 const MAX_REASON_BYTES = 123;
+/** Close codes of RFC 6455 and its registry. */
+export const POLICY_VIOLATION = 1008;
+const INTERNAL_ERROR = 1011;
+const SERVICE_RESTART = 1012;
+const TRY_AGAIN_LATER = 1013;
+
+export interface CloseReason {
+  readonly code: number;
+  /** An error code, followed by ` after=<cursor>` when the client can resume. */
+  readonly reason: string;
+}
+
+/** The close reason of an error that clients may not see. */
+export const FAILED: CloseReason = { code: INTERNAL_ERROR, reason: "internal_error" };
+
+/** Maps the error that closes a socket to a close code and reason. */
+export function describeClose(why: unknown): CloseReason {
+  if (!isLoomError(why)) return FAILED;
+  const { code, details } = why;
+  const { cursor } = details;
+  const reason = typeof cursor === "string" && cursor !== "" ? `${code} after=${cursor}` : code;
+  if (code === "backlog_full" || code === "store_unavailable" || code === "login_unavailable")
+    return { code: TRY_AGAIN_LATER, reason };
+  if (code === "shutting_down") return { code: SERVICE_RESTART, reason };
+  if (code === "forbidden" || code === "unauthorized") return { code: POLICY_VIOLATION, reason };
+  return { code: INTERNAL_ERROR, reason };
+}
 
 export class SocketWriter {
   readonly #ws: WebSocket;
@@ -65,7 +93,7 @@ export class SocketWriter {
   }
 
   /** Closes the socket. A reason that is too long is cut to its first word. */
-  close(code: number, reason: string): void {
+  close({ code, reason }: CloseReason): void {
     if (this.#isClosed) return;
     this.#writer.flush();
     this.release();

@@ -6,7 +6,8 @@
  */
 import type { StreamFrame, StreamOptions } from "../../log/index.ts";
 import { parseCursor } from "../../log/cursor.ts";
-import type { StreamEnd, StreamMeter, StreamOpening, StreamTally } from "../../observe/index.ts";
+import type { StreamMeter } from "../../observe/index.ts";
+import type { StreamEnd, StreamOpening, StreamTally } from "../../observe/metrics/server-meter.ts";
 import { shield } from "../../observe/shield.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { OpenedStream } from "./stream-selection.ts";

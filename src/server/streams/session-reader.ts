@@ -7,7 +7,7 @@
  * - A reader buffers no frames.
  */
 import type { SessionInfo, StreamOptions } from "../../log/index.ts";
-import type { StreamEnd } from "../../observe/index.ts";
+import type { StreamEnd } from "../../observe/metrics/server-meter.ts";
 import type { SlotHolder, CatchUpSlots } from "./catch-up-slots.ts";
 import { type ChannelPart, createPart, type Follower, type StreamChannel } from "./stream-channel.ts";
 import { type Chunk, cutChunk, endChunk, type FrameEnd } from "./chunk.ts";

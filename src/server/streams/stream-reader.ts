@@ -7,7 +7,7 @@
  * - `end` of a sink is called once, and last.
  */
 import type { SessionInfo } from "../../log/index.ts";
-import type { StreamOpening } from "../../observe/index.ts";
+import type { StreamOpening } from "../../observe/metrics/server-meter.ts";
 import type { LoomError } from "../../protocol/index.ts";
 import type { Chunk, FrameEnd } from "./chunk.ts";
 import type { StreamSelection } from "./stream-selection.ts";

@@ -6,7 +6,7 @@
  */
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { encodeSseComment } from "../../framing/index.ts";
+import { encodeSseComment } from "../../framing/sse.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { Chunk, ChunkForm } from "./chunk.ts";
 import type { ReaderEnd, Sink, StreamReader } from "./stream-reader.ts";

@@ -1,5 +1,6 @@
 /** Parses what a stream request selects, from a control frame or a URL, and opens that stream. */
-import { DIALECT_NAMES, type DialectName, DIALECTS, isDialectName } from "../../dialects/index.ts";
+import { DIALECT_NAMES, type DialectName, DIALECTS } from "../../dialects/index.ts";
+import { isDialectName } from "../../dialects/dialect.ts";
 import { assertCursorVersion, type Cursor, parseCursor } from "../../log/cursor.ts";
 import { isIndependent } from "../../log/encode-page.ts";
 import type { Log, StreamOptions } from "../../log/index.ts";

@@ -4,13 +4,13 @@ import { describeInput } from "../describe-input.ts";
 import { nameSubject } from "../summarize-tool.ts";
 import { toolResult } from "../tool-result.ts";
 import type { Tool } from "../tool.ts";
-import { evaluateExpression, type EvaluateOptions } from "./evaluate-expression.ts";
+import { evaluateExpression } from "./evaluate-expression.ts";
 
 /** Characters quoted on each side of the error. */
 const AROUND = 20;
 
 /** Creates the `calculator` tool, which evaluates arithmetic expressions. */
-export function createCalculatorTool(options: EvaluateOptions = {}): Tool {
+export function createCalculatorTool(): Tool {
   return defineTool({
     name: "calculator",
     title: { en: "Calculate", zh: "计算" },
@@ -29,7 +29,7 @@ export function createCalculatorTool(options: EvaluateOptions = {}): Tool {
     }),
     idempotent: true,
     execute: ({ expression }) => {
-      const result = evaluateExpression(expression, options);
+      const result = evaluateExpression(expression);
       if (result.ok)
         return toolResult({
           text: result.text,

@@ -9,24 +9,20 @@
  *     primary  number | constant | function "(" sum ("," sum)* ")" | "(" sum ")"
  */
 import {
-  addValues,
-  divideValues,
-  exactValue,
-  factorialOf,
-  MAX_BITS,
-  multiplyValues,
-  negateValue,
-  raise,
-  type FailExpression,
-  remainderOf,
-  takeRoot,
-} from "./arithmetic.ts";
-import { ExpressionError } from "./expression-error.ts";
-import { formatValue } from "./format-value.ts";
-import { CONSTANTS, FUNCTIONS } from "./functions.ts";
-import { makeRational, sizeOf } from "./rational.ts";
-import { type ExpressionToken, tokenize } from "./tokenize.ts";
-import { isExact, type CalculatorValue } from "./value.ts";
+  assertInRange,
+  BINARY_OPERATORS,
+  type CalculatorFunction,
+  type CalculatorValue,
+  CONSTANTS,
+  FUNCTIONS,
+  isExact,
+  type Operation,
+  OperationError,
+  POSTFIX_OPERATORS,
+  PREFIX_OPERATORS,
+  readNumber,
+} from "./operations.ts";
+import { sizeOf, writeRational } from "./rational.ts";
 
 /** Result of `evaluateExpression`. `isExact` is false if the text is rounded. */
 export type Evaluation =
@@ -34,56 +30,59 @@ export type Evaluation =
   /** `position` counts code units from 0. */
   | { readonly ok: false; readonly message: string; readonly position: number };
 
-/** Limits of `evaluateExpression`. */
-export interface EvaluateOptions {
-  /** Maximum length of an expression, in characters. Default: 2,000. */
-  readonly maxLength?: number;
-  /** Maximum nesting of parentheses, signs, powers and functions. Default: 100. */
-  readonly maxDepth?: number;
-}
-
 const MAX_LENGTH = 2000;
+/** Maximum nesting of parentheses, signs, powers and functions. */
 const MAX_DEPTH = 100;
-/** Limit for the sum of squared operand sizes in bits: about 0.1 s in the worst case. */
+/** Limit for the sum of squared sizes in bits of all steps: about 0.1 s in the worst case. */
 const MAX_WORK = 4e9;
-const HUNDRED: CalculatorValue = { exact: makeRational(100n) };
 
 /**
  * Evaluates an arithmetic expression with exact fractions where possible. Returns a message and a position if the
- * expression is not valid; it does not throw.
+ * expression is not valid or has more than 2,000 characters; it does not throw.
  *
  * ```ts
  * evaluateExpression("128 * 15%"); // { ok: true, text: "19.2", isExact: true }
  * ```
  */
-export function evaluateExpression(
-  text: string,
-  { maxLength = MAX_LENGTH, maxDepth = MAX_DEPTH }: EvaluateOptions = {},
-): Evaluation {
+export function evaluateExpression(text: string): Evaluation {
   try {
-    if (text.length > maxLength)
+    if (text.length > MAX_LENGTH)
       throw new ExpressionError(
-        `the expression has ${text.length} characters; at most ${maxLength} are allowed`,
-        maxLength,
+        `the expression has ${text.length} characters; at most ${MAX_LENGTH} are allowed`,
+        MAX_LENGTH,
       );
-    const { text: result, isExact } = formatValue(new ExpressionParser(tokenize(text), maxDepth).parse());
-    return { ok: true, text: result, isExact };
+    const value = new ExpressionParser(tokenize(text)).parse();
+    return { ok: true, ...(isExact(value) ? writeRational(value) : { text: writeDouble(value), isExact: false }) };
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
     return { ok: false, message: error.message, position: error.position };
   }
 }
 
+class ExpressionError extends Error {
+  /** In code units from 0. */
+  readonly position: number;
+
+  constructor(message: string, position: number) {
+    super(message);
+    this.position = position;
+  }
+}
+
+/** Writes the digits that a double has for sure. */
+function writeDouble(value: number): string {
+  const text = String(Number(value.toPrecision(15)));
+  return text === "-0" ? "0" : text.replace("e+", "e");
+}
+
 class ExpressionParser {
   readonly #tokens: readonly ExpressionToken[];
-  readonly #maxDepth: number;
   #next = 0;
   #depth = 0;
   #work = 0;
 
-  constructor(tokens: readonly ExpressionToken[], maxDepth: number) {
+  constructor(tokens: readonly ExpressionToken[]) {
     this.#tokens = tokens;
-    this.#maxDepth = maxDepth;
   }
 
   parse(): CalculatorValue {
@@ -97,25 +96,15 @@ class ExpressionParser {
   }
 
   #readSum(): CalculatorValue {
-    let value = this.#readProduct();
-    for (;;) {
-      const token = this.#take("+", "-");
-      if (token === undefined) return value;
-      const right = this.#readProduct();
-      this.#countWork(token, value, right);
-      value = addValues(value, token.text === "+" ? right : negateValue(right), this.#failAt(token));
-    }
+    return this.#readChain(["+", "-"], () => this.#readChain(["*", "/", "%"], () => this.#readSign()));
   }
 
-  #readProduct(): CalculatorValue {
-    let value = this.#readSign();
+  #readChain(symbols: readonly string[], readOperand: () => CalculatorValue): CalculatorValue {
+    let value = readOperand();
     for (;;) {
-      const token = this.#take("*", "/", "%");
+      const token = this.#take(...symbols);
       if (token === undefined) return value;
-      const compute = token.text === "*" ? multiplyValues : token.text === "/" ? divideValues : remainderOf;
-      const right = this.#readSign();
-      this.#countWork(token, value, right);
-      value = compute(value, right, this.#failAt(token));
+      value = this.#apply(token, BINARY_OPERATORS[token.text] as Operation, value, readOperand());
     }
   }
 
@@ -123,10 +112,7 @@ class ExpressionParser {
     const token = this.#take("+", "-", "√");
     if (token === undefined) return this.#readPower();
     const value = this.#nest(token, () => this.#readSign());
-    if (token.text === "-") return negateValue(value);
-    if (token.text === "+") return value;
-    this.#countWork(token, value);
-    return takeRoot(value, 2, this.#failAt(token));
+    return this.#apply(token, PREFIX_OPERATORS[token.text] as Operation, value);
   }
 
   #readPower(): CalculatorValue {
@@ -134,22 +120,16 @@ class ExpressionParser {
     const token = this.#take("^");
     if (token === undefined) return base;
     const exponent = this.#nest(token, () => this.#readSign());
-    this.#countWork(token, base, exponent);
-    const power = raise(base, exponent, this.#failAt(token));
-    this.#countWork(token, power);
-    return power;
+    return this.#apply(token, BINARY_OPERATORS[token.text] as Operation, base, exponent);
   }
 
   #readPostfix(): CalculatorValue {
     let value = this.#readPrimary();
     for (;;) {
       const token = this.#peek();
-      if (token.text === "!") value = factorialOf(value, this.#failAt(token));
-      else if (token.text === "%" && this.#isPercent()) value = divideValues(value, HUNDRED, this.#failAt(token));
-      else return value;
-      // The result of a factorial shows its cost; its operand does not.
-      this.#countWork(token, value);
+      if (token.text !== "!" && !(token.text === "%" && this.#isPercent())) return value;
       this.#next++;
+      value = this.#apply(token, POSTFIX_OPERATORS[token.text] as Operation, value);
     }
   }
 
@@ -168,7 +148,7 @@ class ExpressionParser {
     const token = this.#peek();
     const { kind, text, at } = token;
     this.#next++;
-    if (kind === "number") return readNumber(token, this.#failAt(token));
+    if (kind === "number") return this.#apply(token, () => readNumber(text));
     if (text === "(") {
       const value = this.#nest(token, () => this.#readSum());
       if (this.#take(")") === undefined) throw new ExpressionError("this parenthesis has no matching )", at);
@@ -199,20 +179,31 @@ class ExpressionParser {
     if (values.length < found.min || values.length > found.max)
       throw new ExpressionError(`\`${text}\` takes ${describeCount(found)}`, at);
     if (this.#take(")") === undefined) throw new ExpressionError(`missing ) after the arguments of \`${text}\``, at);
-    this.#countWork(token, ...values);
-    return found.apply(values, this.#failAt(token));
+    return this.#apply(token, found.apply, ...values);
   }
 
-  /** Limits the time spent on long numbers. */
-  #countWork(token: ExpressionToken, ...values: readonly CalculatorValue[]): void {
-    const bits = values.reduce((sum, value) => sum + (isExact(value) ? sizeOf(value.exact) : 0), 0);
-    this.#work += bits * bits;
-    if (this.#work > MAX_WORK) throw new ExpressionError("the numbers are too long to continue", token.at);
+  /** Applies an operator or function. Limits the result, and the time spent on long numbers. */
+  #apply(token: ExpressionToken, operation: Operation, ...values: readonly CalculatorValue[]): CalculatorValue {
+    try {
+      const result = operation(...values);
+      assertInRange(result);
+      const sizes = values.map(countBits);
+      this.#work +=
+        Math.max(
+          countBits(result),
+          sizes.reduce((sum, bits) => sum + bits, 0),
+        ) ** 2;
+      if (this.#work > MAX_WORK) throw new ExpressionError("the numbers are too long to continue", token.at);
+      return result;
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      throw new ExpressionError(`\`${token.text.slice(0, 40)}\` ${error.message}`, token.at);
+    }
   }
 
   #nest<T>(token: ExpressionToken, read: () => T): T {
-    if (++this.#depth > this.#maxDepth)
-      throw new ExpressionError(`the expression is nested deeper than ${this.#maxDepth} levels`, token.at);
+    if (++this.#depth > MAX_DEPTH)
+      throw new ExpressionError(`the expression is nested deeper than ${MAX_DEPTH} levels`, token.at);
     const value = read();
     this.#depth--;
     return value;
@@ -228,27 +219,64 @@ class ExpressionParser {
     this.#next++;
     return token;
   }
-
-  #failAt({ text, at }: ExpressionToken): FailExpression {
-    return (message) => {
-      throw new ExpressionError(`\`${text.slice(0, 40)}\` ${message}`, at);
-    };
-  }
 }
 
-function describeCount({ min, max }: { readonly min: number; readonly max: number }): string {
+function countBits(value: CalculatorValue): number {
+  return isExact(value) ? sizeOf(value) : 0;
+}
+
+function describeCount({ min, max }: CalculatorFunction): string {
   if (min === max) return min === 1 ? "one argument" : `${min} arguments`;
   return `${min} to ${max} arguments`;
 }
 
-function readNumber({ text }: ExpressionToken, fail: FailExpression): CalculatorValue {
-  const [mantissa = "", power = "0"] = text.toLowerCase().split("e");
-  const [before = "", behind = ""] = mantissa.split(".");
-  const exponent = Number(power) - behind.length;
-  // Three digits are about ten bits. Numbers that are surely too long are not created.
-  if (Math.abs(exponent) > MAX_BITS / 3 || before.length > MAX_BITS / 3) fail("has too many digits");
-  const digits = BigInt(before + behind);
-  const value =
-    exponent >= 0 ? makeRational(digits * 10n ** BigInt(exponent)) : makeRational(digits, 10n ** BigInt(-exponent));
-  return exactValue(value, fail);
+interface ExpressionToken {
+  readonly kind: "number" | "name" | "symbol" | "end";
+  /** Numbers without underscores, names in lower case. */
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Other characters for the same sign. Each is one code unit, so that positions stay the same. */
+const SPELLINGS: { readonly [sign: string]: string } = {
+  "×": "*",
+  "∗": "*",
+  "⋅": "*",
+  "·": "*",
+  "÷": "/",
+  "∕": "/",
+  "−": "-",
+  "–": "-",
+  "。": ".",
+  "，": ",",
+  "、": ",",
+  "【": "(",
+  "】": ")",
+};
+/** Full-width characters (U+FF01 to U+FF5E) are in the order of ASCII. */
+const FULL_WIDTH = 0xff01 - 0x21;
+const DIGITS = "[0-9](?:_?[0-9])*";
+const NUMBER = `(?:${DIGITS}(?:\\.(?:${DIGITS})?)?|\\.${DIGITS})(?:[eE][+-]?[0-9]+)?`;
+const TOKEN = new RegExp(`(${NUMBER})|([a-zA-Z][a-zA-Z0-9_]*)|(\\*\\*|[-+*/%^!(),π√])|\\S`, "gu");
+
+/**
+ * Splits an expression into numbers, names and symbols. Accepts Chinese punctuation, full-width characters and
+ * mathematical signs. Positions refer to the original text.
+ */
+function tokenize(text: string): readonly ExpressionToken[] {
+  const source = text
+    .replaceAll(/[\uff01-\uff5e]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) - FULL_WIDTH))
+    .replaceAll(/[^ -~]/g, (sign) => SPELLINGS[sign] ?? sign);
+  const tokens: ExpressionToken[] = [];
+  for (const { 0: found, 1: number, 2: name, 3: symbol, index: at } of source.matchAll(TOKEN)) {
+    if (number !== undefined) {
+      const end = at + number.length;
+      if (source[end] === "_") throw new ExpressionError("underscores are only allowed between two digits", end);
+      if (source[end] === ".") throw new ExpressionError("a number can have only one decimal point", end);
+      tokens.push({ kind: "number", text: number.replaceAll("_", ""), at });
+    } else if (name !== undefined) tokens.push({ kind: "name", text: name.toLowerCase(), at });
+    else if (symbol !== undefined) tokens.push({ kind: "symbol", text: symbol === "**" ? "^" : symbol, at });
+    else throw new ExpressionError(`unexpected character \`${text.slice(at, at + found.length)}\``, at);
+  }
+  return [...tokens, { kind: "end", text: "", at: source.length }];
 }

@@ -8,41 +8,24 @@ export interface Rational {
   readonly d: bigint;
 }
 
-export const ONE: Rational = { n: 1n, d: 1n };
-
 /** `d` must not be zero. */
 export function makeRational(n: bigint, d: bigint = 1n): Rational {
   if (d === 1n) return { n, d };
-  const divisor = gcd(n < 0n ? -n : n, d < 0n ? -d : d);
+  const divisor = gcd(magnitude(n), magnitude(d));
   const sign = d < 0n ? -1n : 1n;
   return { n: (sign * n) / divisor, d: (sign * d) / divisor };
 }
 
-export function add(a: Rational, b: Rational): Rational {
-  return makeRational(a.n * b.d + b.n * a.d, a.d * b.d);
+/** Reads a decimal number such as `1.5e3`. */
+export function parseDecimal(text: string): Rational {
+  const [mantissa = "", power = "0"] = text.toLowerCase().split("e");
+  const [before = "", behind = ""] = mantissa.split(".");
+  return scale(makeRational(BigInt(before + behind)), Number(power) - behind.length);
 }
 
-export function negate({ n, d }: Rational): Rational {
-  return { n: -n, d };
-}
-
-export function multiply(a: Rational, b: Rational): Rational {
-  return makeRational(a.n * b.n, a.d * b.d);
-}
-
-/** `b` must not be zero. */
-export function divide(a: Rational, b: Rational): Rational {
-  return makeRational(a.n * b.d, a.d * b.n);
-}
-
-export function compare(a: Rational, b: Rational): number {
-  const left = a.n * b.d;
-  const right = b.n * a.d;
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-export function isWhole({ d }: Rational): boolean {
-  return d === 1n;
+/** Multiplies the value by a power of ten. */
+export function scale({ n, d }: Rational, power: number): Rational {
+  return power >= 0 ? makeRational(n * 10n ** BigInt(power), d) : makeRational(n, d * 10n ** BigInt(-power));
 }
 
 /** Returns the largest integer that is not greater. */
@@ -51,14 +34,9 @@ export function floor({ n, d }: Rational): bigint {
   return n < 0n && quotient * d !== n ? quotient - 1n : quotient;
 }
 
-/** Rounds towards zero. */
-export function truncate({ n, d }: Rational): bigint {
-  return n / d;
-}
-
 /** Rounds to the nearest integer; halves away from zero. */
 export function round({ n, d }: Rational): bigint {
-  const rounded = ((n < 0n ? -n : n) * 2n + d) / (2n * d);
+  const rounded = (magnitude(n) * 2n + d) / (2n * d);
   return n < 0n ? -rounded : rounded;
 }
 
@@ -68,34 +46,18 @@ export function sizeOf({ n, d }: Rational): number {
 }
 
 export function bitLength(value: bigint): number {
-  const hex = (value < 0n ? -value : value).toString(16);
+  const hex = magnitude(value).toString(16);
   return hex === "0" ? 0 : 4 * (hex.length - 1) + (32 - Math.clz32(Number.parseInt(hex.charAt(0), 16)));
 }
 
-/** Returns the nearest double, up to the last bit. Infinite if out of range. */
-export function toNumber({ n, d }: Rational): number {
-  // 64 bits more than the quotient needs, so that no precision of a double is lost.
-  const shift = 64 - (bitLength(n) - bitLength(d));
-  const quotient = shift >= 0 ? (n << BigInt(shift)) / d : n / (d << BigInt(-shift));
-  // In two steps, because one power of two can be out of range when the result is not.
-  const half = Math.trunc(shift / 2);
-  return (Number(quotient) / 2 ** half) * 2 ** (half - shift);
+/** Returns the exact root, or undefined if it is not a fraction. The root of a negative number is negative. */
+export function findRoot({ n, d }: Rational, degree: number): Rational | undefined {
+  const upper = findWholeRoot(magnitude(n), degree);
+  const lower = upper === undefined ? undefined : findWholeRoot(d, degree);
+  return upper === undefined || lower === undefined ? undefined : { n: n < 0n ? -upper : upper, d: lower };
 }
 
-/** Returns the exact value of a finite double. */
-export function fromNumber(value: number): Rational {
-  let scaled = value;
-  let exponent = 0;
-  // A finite double is an integer after at most 1074 doublings.
-  while (!Number.isInteger(scaled)) {
-    scaled *= 2;
-    exponent++;
-  }
-  return makeRational(BigInt(scaled), 1n << BigInt(exponent));
-}
-
-/** Returns the integer root of a non-negative integer, or undefined if the root is not an integer. */
-export function findWholeRoot(value: bigint, degree: number): bigint | undefined {
+function findWholeRoot(value: bigint, degree: number): bigint | undefined {
   if (value < 2n || degree === 1) return value;
   const k = BigInt(degree);
   // Newton's method from above: decreases until it reaches the root or the integer below it.
@@ -106,6 +68,50 @@ export function findWholeRoot(value: bigint, degree: number): bigint | undefined
     root = next;
   }
   return root ** k === value ? root : undefined;
+}
+
+/** Maximum decimals of an exact decimal, and significant digits of a rounded one. */
+const MAX_DECIMALS = 40;
+const ROUNDED_DIGITS = 20;
+/** Leading zeros written out; smaller numbers use scientific notation. */
+const MAX_ZEROS = 20;
+
+/** Writes integers in full, finite decimals without rounding noise, and other fractions rounded. */
+export function writeRational(value: Rational): { readonly text: string; readonly isExact: boolean } {
+  if (value.d === 1n) return { text: String(value.n), isExact: true };
+  const shifted = scale(value, MAX_DECIMALS);
+  return shifted.d === 1n
+    ? { text: writeDigits(shifted.n, MAX_DECIMALS), isExact: true }
+    : { text: writeRounded(value), isExact: false };
+}
+
+/** Returns the nearest double, up to the last bit. Infinite or 0 if out of range. */
+export function toDouble(value: Rational): number {
+  // Has more digits than a double.
+  return Number(writeRational(value).text);
+}
+
+function writeRounded(value: Rational): string {
+  const countDigits = (part: bigint): number => String(magnitude(part)).length;
+  const roundFrom = (power: number): bigint => round(scale(value, ROUNDED_DIGITS - 1 - power));
+  // The power of ten of the first digit, or one less.
+  let power = countDigits(value.n) - countDigits(value.d) - 1;
+  let digits = roundFrom(power);
+  if (countDigits(digits) > ROUNDED_DIGITS) digits = roundFrom(++power);
+  const decimals = ROUNDED_DIGITS - 1 - power;
+  if (decimals >= 0 && power >= -MAX_ZEROS) return writeDigits(digits, decimals);
+  return `${writeDigits(digits, ROUNDED_DIGITS - 1)}e${power}`;
+}
+
+/** `digits` is the number without its decimal point, which is `decimals` digits from the end. */
+function writeDigits(digits: bigint, decimals: number): string {
+  const text = String(magnitude(digits)).padStart(decimals + 1, "0");
+  const behind = text.slice(text.length - decimals).replace(/0+$/, "");
+  return `${digits < 0n ? "-" : ""}${text.slice(0, text.length - decimals)}${behind === "" ? "" : `.${behind}`}`;
+}
+
+function magnitude(value: bigint): bigint {
+  return value < 0n ? -value : value;
 }
 
 function gcd(a: bigint, b: bigint): bigint {

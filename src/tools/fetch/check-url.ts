@@ -3,17 +3,24 @@
  * to the returned addresses, so that a DNS change after the check has no effect.
  */
 import type { LookupAddress } from "node:dns";
+import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { LoomError } from "../../protocol/index.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { untilAborted } from "../../protocol/until-aborted.ts";
 
 export interface UrlRules {
-  /** Hosts that can be fetched although they are not public: `host`, or `host:port` to also allow that port. */
-  readonly allow: readonly string[];
-  readonly ports: readonly number[];
-  readonly maxUrlLength: number;
-  readonly resolve: ResolveHost;
+  /**
+   * Hosts that can be fetched although they are not public: `host`, or `host:port` to also allow that port. Default:
+   * none.
+   */
+  readonly allow?: readonly string[] | undefined;
+  /** Default: 80 and 443. */
+  readonly ports?: readonly number[] | undefined;
+  /** Default: http URLs are allowed too. */
+  readonly httpsOnly?: boolean;
+  /** Default: the resolver of the system. */
+  readonly resolve?: ResolveHost | undefined;
 }
 
 /** Returns all addresses of a host name. */
@@ -25,38 +32,45 @@ export interface CheckedUrl {
   readonly addresses: readonly LookupAddress[];
 }
 
+const MAX_URL_LENGTH = 4096;
+
 /** Throws `url_refused`, or `tool_failed` if the host cannot be resolved. */
 export async function checkUrl(text: string, rules: UrlRules, signal: AbortSignal): Promise<CheckedUrl> {
-  const url = parseUrl(text, rules);
+  const { allow = [], ports = [80, 443], httpsOnly = false, resolve = lookupHost } = rules;
+  const url = parseUrl(text, httpsOnly);
   const host = hostOf(url);
-  const isAllowed = rules.allow.some((entry) => entry === host || entry === hostAndPort(url));
+  const isAllowed = allow.some((entry) => entry === host || entry === hostAndPort(url));
   const port = portOf(url);
-  if (!rules.ports.includes(port) && !rules.allow.includes(hostAndPort(url)))
-    throw refuseUrl(url, `port ${port} is not allowed`);
+  if (!ports.includes(port) && !allow.includes(hostAndPort(url))) throw refuseUrl(url, `port ${port} is not allowed`);
 
-  const addresses = isIP(host) === 0 ? await resolveHost(host, rules, signal) : [{ address: host, family: isIP(host) }];
+  const addresses =
+    isIP(host) === 0 ? await resolveHost(host, resolve, signal) : [{ address: host, family: isIP(host) }];
   // All addresses must be public, because any of them may be used.
   if (!isAllowed && !addresses.every(({ address }) => isPublicAddress(address)))
     throw refuseUrl(url, "its address is not public");
   return { url, addresses };
 }
 
-function parseUrl(text: string, { maxUrlLength }: UrlRules): URL {
-  if (text.length > maxUrlLength)
-    throw new LoomError("url_refused", `The URL is longer than ${maxUrlLength} characters`);
+function parseUrl(text: string, httpsOnly: boolean): URL {
+  if (text.length > MAX_URL_LENGTH)
+    throw new LoomError("url_refused", `The URL is longer than ${MAX_URL_LENGTH} characters`);
   const url = URL.parse(text);
   if (url === null)
     throw new LoomError("url_refused", "Invalid URL. Use a full URL, such as https://example.org/page.");
-  if (url.protocol !== "http:" && url.protocol !== "https:")
-    throw new LoomError("url_refused", `Only http and https URLs can be fetched, not ${url.protocol.slice(0, 32)}`);
+  if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:")) {
+    const names = httpsOnly ? "https" : "http and https";
+    throw new LoomError("url_refused", `Only ${names} URLs can be fetched, not ${url.protocol.slice(0, 32)}`);
+  }
   if (url.username !== "" || url.password !== "") throw refuseUrl(url, "it contains a user name or password");
   url.hash = "";
   return url;
 }
 
-async function resolveHost(host: string, rules: UrlRules, signal: AbortSignal): Promise<readonly LookupAddress[]> {
+const lookupHost: ResolveHost = async (host) => lookup(host, { all: true, order: "verbatim" });
+
+async function resolveHost(host: string, resolve: ResolveHost, signal: AbortSignal): Promise<readonly LookupAddress[]> {
   // A DNS lookup cannot be cancelled; a late result is ignored.
-  const addresses = await untilAborted(rules.resolve(host), signal).catch((error: unknown) => {
+  const addresses = await untilAborted(resolve(host), signal).catch((error: unknown) => {
     signal.throwIfAborted();
     throw new LoomError("tool_failed", `The host ${host} could not be resolved`, {}, { cause: error });
   });

@@ -126,15 +126,15 @@ describe("http_fetch", () => {
     ["too many headers", `HTTP/1.1 200 OK\r\na: ${"b".repeat(100_000)}\r\n\r\n`],
     ["nothing", ""],
     ["broken chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"],
-    ["an invalid redirect", "HTTP/1.1 302 x\r\nLocation: http://[::1\r\n\r\n"],
-  ])("fails at once if a server sends %s", async (_, sent) => {
+    ["an invalid redirect", "HTTP/1.1 302 x\r\nLocation: http://[::1\r\n\r\n", "url_refused"],
+  ])("fails at once if a server sends %s", async (_, sent, code = "tool_failed") => {
     const raw = createRawServer((socket) => {
       socket.on("error", () => undefined);
       socket.once("data", () => socket.end(sent));
     });
     await new Promise<void>((resolve) => raw.listen(0, "127.0.0.1", resolve));
     const place = `127.0.0.1:${(raw.address() as AddressInfo).port}`;
-    expect(await codeOf(run({ url: `http://${place}/` }, { allow: [place] }))).toBe("tool_failed");
+    expect(await codeOf(run({ url: `http://${place}/` }, { allow: [place] }))).toBe(code);
     await new Promise((resolve) => raw.close(resolve));
   });
 

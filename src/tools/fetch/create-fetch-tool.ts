@@ -2,18 +2,28 @@
  * The `http_fetch` tool. Only public addresses can be fetched unless an option allows others, because a page can trick
  * the model into requests to the internal network.
  */
-import { lookup } from "node:dns/promises";
 import { LoomError } from "../../protocol/index.ts";
-import { defineTool } from "../define-tool.ts";
+import {
+  acceptInteger,
+  acceptListOf,
+  acceptNumber,
+  acceptNumberAbove,
+  ANY_OPTION,
+  FUNCTION_OPTION,
+  type OptionTable,
+  readOptions,
+  TEXT_OPTION,
+  TEXTS_OPTION,
+  withDefault,
+} from "../../protocol/read-options.ts";
+import { defineTool, refineInput } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
-import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { nameSubject } from "../summarize-tool.ts";
 import { toolResult } from "../tool-result.ts";
 import { decodePage } from "./decode-page.ts";
-import type { ResolveHost, UrlRules } from "./check-url.ts";
+import type { ResolveHost } from "./check-url.ts";
 import { requestPage } from "./request-page.ts";
-import { withDeadline } from "./with-deadline.ts";
 
 /** Options of `createFetchTool`. */
 export interface FetchToolOptions {
@@ -53,34 +63,41 @@ export interface FetchInput {
 }
 
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
-const MAX_URL_LENGTH = 4096;
 /** Lets the deadline of the fetch fire before the timeout of the tool, because its message is more specific. */
 const GRACE_MS = 1000;
+
+const METHODS: ReadonlySet<unknown> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+
+/** `defineTool` checks `approval`. */
+const FETCH_OPTIONS = {
+  allow: withDefault(TEXTS_OPTION, []),
+  ports: acceptListOf("an array of port numbers", Number.isSafeInteger),
+  methods: withDefault<readonly FetchMethod[]>(
+    acceptListOf(`an array of ${[...METHODS].join(", ")}`, (method) => METHODS.has(method)),
+    ["GET", "HEAD"],
+  ),
+  approval: withDefault<ApprovalPolicy<FetchInput>>(ANY_OPTION, ({ method = "GET" }) => !SAFE.has(method)),
+  maxBytes: withDefault(acceptNumber(0), 1024 * 1024),
+  maxRedirects: withDefault(acceptNumber(0), 5),
+  timeoutMs: withDefault(acceptNumberAbove(0), 20_000),
+  maxResultCharacters: withDefault(acceptInteger(1), 50_000),
+  userAgent: TEXT_OPTION,
+  resolve: FUNCTION_OPTION,
+} as const satisfies OptionTable<FetchToolOptions>;
 
 /**
  * Creates the `http_fetch` tool, which fetches a page from the web and returns its text. HTML is reduced to readable
  * text.
  *
- * Throws `tool_invalid` if `methods` is empty.
+ * Throws `tool_invalid` if `methods` is empty, and `invalid_arguments` for a wrong option.
  */
-export function createFetchTool({
-  allow = [],
-  ports = [80, 443],
-  methods = ["GET", "HEAD"],
-  approval = ({ method = "GET" }) => !SAFE.has(method),
-  maxBytes = 1024 * 1024,
-  maxRedirects = 5,
-  timeoutMs = 20_000,
-  maxResultCharacters = 50_000,
-  userAgent = "loom-agent",
-  resolve = async (host) => lookup(host, { all: true, order: "verbatim" }),
-}: FetchToolOptions = {}): Tool {
-  const rules: UrlRules = {
-    allow: allow.map((host) => host.toLowerCase()),
-    ports,
-    maxUrlLength: MAX_URL_LENGTH,
-    resolve,
-  };
+export function createFetchTool(options: FetchToolOptions = {}): Tool {
+  const { allow, ports, methods, approval, maxBytes, maxRedirects, timeoutMs, ...others } = readOptions(
+    FETCH_OPTIONS,
+    options,
+  );
+  const { maxResultCharacters, userAgent, resolve } = others;
+  const rules = { allow: allow.map((host) => host.toLowerCase()), ports, resolve };
   const canSend = methods.some((method) => !SAFE.has(method));
   const usual = methods.includes("GET") ? "GET" : methods[0];
   if (usual === undefined) throw new LoomError("tool_invalid", "http_fetch: `methods` must have at least one method");
@@ -112,9 +129,8 @@ export function createFetchTool({
       if (body !== undefined && SAFE.has(method))
         throw new LoomError("invalid_arguments", `A ${method} request cannot have a body`);
       const request = { url, method, body, contentType };
-      const page = await withDeadline(timeoutMs, context.signal, async (signal) =>
-        requestPage(request, rules, { maxBytes, maxRedirects, userAgent }, signal),
-      );
+      const limits = { maxBytes, maxRedirects, timeoutMs, userAgent };
+      const page = await requestPage(request, rules, limits, context.signal);
       const isError = page.status >= 400;
       const notes = [`HTTP ${page.status}`];
       if (page.redirects > 0) notes.push(`redirected to ${page.url}`);

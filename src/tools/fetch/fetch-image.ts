@@ -5,13 +5,12 @@
  * Invariant: a returned image is complete, within the size limit, and starts like a raster image.
  */
 import { Buffer } from "node:buffer";
-import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
-import { checkUrl, type ResolveHost, type UrlRules } from "./check-url.ts";
-import { isRedirect, openExchange, type OpenExchange } from "./open-exchange.ts";
+import type { ResolveHost } from "./check-url.ts";
+import { followRedirects } from "./follow-redirects.ts";
+import type { OpenExchange } from "./open-exchange.ts";
 import { IMAGE_TYPES, sniffImage } from "./sniff-image.ts";
-import { withDeadline } from "./with-deadline.ts";
 
 export interface FetchImageOptions {
   /** Maximum size in bytes. Default: 10 MiB. Reason `too_large`. */
@@ -36,53 +35,27 @@ export interface FetchedImage {
 /** Why an image was refused: `details.reason` of `image_refused`. */
 export type ImageRefusalReason = "url_refused" | "too_large" | "not_an_image" | "unreachable" | "timeout";
 
-const MAX_URL_LENGTH = 4096;
-const REQUEST = {
-  method: "GET",
-  headers: {
-    accept: "image/avif, image/webp, image/png, image/jpeg, image/gif",
-    // Images do not profit from compression, and a compressed body could be a decompression bomb.
-    "accept-encoding": "identity",
-    "user-agent": "loom-agent",
-  },
+const HEADERS = {
+  accept: "image/avif, image/webp, image/png, image/jpeg, image/gif",
+  // Images do not profit from compression, and a compressed body could be a decompression bomb.
+  "accept-encoding": "identity",
+  "user-agent": "loom-agent",
 };
 const NEVER = new AbortController().signal;
 
 /** Fetches an image. Throws `image_refused` with a reason, or the reason of the signal. */
 export async function fetchImage(url: string, options: FetchImageOptions = {}): Promise<FetchedImage> {
-  const { timeoutMs = 15_000, signal = NEVER } = options;
+  const { maxBytes = 10 * 1024 * 1024, maxRedirects = 3, timeoutMs = 15_000, signal = NEVER } = options;
+  const rules = { ports: [443], httpsOnly: true, resolve: options.resolve };
+  const following = { headers: HEADERS, maxRedirects, timeoutMs, noun: "image", exchange: options.exchange };
   try {
-    return await withDeadline(timeoutMs, signal, async (inner) => fetchFollowingRedirects(url, options, inner));
+    return await followRedirects({ url, method: "GET" }, rules, following, signal, async ({ response, status }) =>
+      readImage(response, status, maxBytes),
+    );
   } catch (error) {
     signal.throwIfAborted();
     throw toRefusal(error);
   }
-}
-
-async function fetchFollowingRedirects(
-  first: string,
-  options: FetchImageOptions,
-  signal: AbortSignal,
-): Promise<FetchedImage> {
-  const { maxBytes = 10 * 1024 * 1024, maxRedirects = 3, exchange = openExchange } = options;
-  const resolve = options.resolve ?? (async (host: string) => lookup(host, { all: true, order: "verbatim" }));
-  const rules: UrlRules = { allow: [], ports: [443], maxUrlLength: MAX_URL_LENGTH, resolve };
-  let address = first;
-  for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    if (URL.parse(address)?.protocol !== "https:") throw refuse("url_refused", "Only https URLs can be fetched");
-    const checked = await checkUrl(address, rules, signal);
-    const response = await exchange(checked, REQUEST, signal);
-    try {
-      const status = response.statusCode ?? 0;
-      const { location } = response.headers;
-      if (!isRedirect(status) || location === undefined) return await readImage(response, status, maxBytes);
-      // An invalid URL is rejected in the next iteration.
-      address = URL.parse(location, checked.url.href)?.href ?? "";
-    } finally {
-      response.destroy();
-    }
-  }
-  throw refuse("url_refused", `The image redirects more than ${maxRedirects} times`);
 }
 
 async function readImage(response: IncomingMessage, status: number, maxBytes: number): Promise<FetchedImage> {

@@ -23,12 +23,6 @@ export type OpenExchange = (
   signal: AbortSignal,
 ) => Promise<IncomingMessage>;
 
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-
-export function isRedirect(status: number): boolean {
-  return REDIRECTS.has(status);
-}
-
 /** Sends a request over HTTP or HTTPS. Throws `tool_failed`, or the reason of the signal. */
 export const openExchange: OpenExchange = async ({ url, addresses }, outgoing, signal) => {
   const { method, headers, body, contentType = "text/plain; charset=utf-8" } = outgoing;

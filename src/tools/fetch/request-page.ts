@@ -1,30 +1,21 @@
-/**
- * Requests a page: follows redirects, decompresses the body and enforces limits. Each URL is checked, and the request
- * connects to the checked addresses.
- *
- * Invariant: the socket is closed when the call returns or throws.
- */
+/** Requests a page: follows redirects, decompresses the body and enforces limits. */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { LoomError } from "../../protocol/index.ts";
-import { checkUrl, type UrlRules } from "./check-url.ts";
-import { isRedirect, openExchange } from "./open-exchange.ts";
-
-export interface PageRequest {
-  readonly url: string;
-  readonly method: string;
-  readonly body?: string | undefined;
-  readonly contentType?: string | undefined;
-}
+import type { UrlRules } from "./check-url.ts";
+import { type FetchRequest, followRedirects } from "./follow-redirects.ts";
 
 export interface PageRequestLimits {
   /** Maximum size after decompression, in bytes; the rest is truncated. */
   readonly maxBytes: number;
   /** Code `url_refused`. */
   readonly maxRedirects: number;
-  readonly userAgent: string;
+  /** Time limit for the whole fetch, including DNS, in milliseconds. Code `tool_timeout`. */
+  readonly timeoutMs: number;
+  /** Default: `loom-agent`. */
+  readonly userAgent?: string | undefined;
 }
 
 export interface FetchedPage {
@@ -38,63 +29,24 @@ export interface FetchedPage {
 }
 
 export async function requestPage(
-  first: PageRequest,
+  first: FetchRequest,
   rules: UrlRules,
-  limits: PageRequestLimits,
+  { maxBytes, maxRedirects, timeoutMs, userAgent = "loom-agent" }: PageRequestLimits,
   signal: AbortSignal,
 ): Promise<FetchedPage> {
-  let request = first;
-  for (let redirects = 0; ; redirects += 1) {
-    if (redirects > limits.maxRedirects)
-      throw new LoomError("url_refused", `The page redirects more than ${limits.maxRedirects} times`);
-    const checked = await checkUrl(request.url, rules, signal);
-    const { method, body, contentType } = request;
-    const response = await openExchange(
-      checked,
-      { method, headers: describeHeaders(limits), body, contentType },
-      signal,
-    );
-    try {
-      const status = response.statusCode ?? 0;
-      const { location } = response.headers;
-      if (!isRedirect(status) || location === undefined) {
-        const { bytes, isCut } =
-          request.method === "HEAD" ? NO_BODY : await readBody(response, limits.maxBytes, signal);
-        const { "content-type": type = "" } = response.headers;
-        return { url: checked.url.href, status, contentType: type, bytes, isCut, redirects };
-      }
-      request = follow(request, status, location, checked.url);
-    } finally {
-      response.destroy();
-    }
-  }
-}
-
-function describeHeaders({ userAgent }: PageRequestLimits): { readonly [name: string]: string } {
-  return {
+  const headers = {
     accept: "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5",
     "accept-encoding": "gzip, br, deflate",
     "user-agent": userAgent,
   };
+  const options = { headers, maxRedirects, timeoutMs, noun: "page" };
+  return followRedirects(first, rules, options, signal, async ({ response, method, ...final }, inner) => {
+    const { bytes, isCut } = method === "HEAD" ? NO_BODY : await readBody(response, maxBytes, inner);
+    return { ...final, contentType: response.headers["content-type"] ?? "", bytes, isCut };
+  });
 }
 
 const NO_BODY = { bytes: Buffer.alloc(0), isCut: false };
-
-/** Follows redirects as browsers do: the body is only sent again for status 307 and 308. */
-function follow(request: PageRequest, status: number, location: string, base: URL): PageRequest {
-  const url = URL.parse(location, base.href);
-  if (url === null) throw new LoomError("tool_failed", "The server redirects to an invalid URL");
-  const isSafe = request.method === "GET" || request.method === "HEAD";
-  if (isSafe) return { ...request, url: url.href };
-  if (status !== 307 && status !== 308) return { url: url.href, method: "GET" };
-  // The user approved the request only for this host.
-  if (url.host !== base.host || (base.protocol === "https:" && url.protocol !== "https:"))
-    throw new LoomError(
-      "url_refused",
-      `${base.host} redirects the ${request.method} request to ${url.host.slice(0, 200)}; it was not sent there`,
-    );
-  return { ...request, url: url.href };
-}
 
 /** Reads and decompresses the body, and stops at `maxBytes`. */
 async function readBody(

@@ -2,8 +2,8 @@
  * Creates a `Tool` from a tool of an MCP server. Limits what the server declares, and decides about approval by the
  * hints of the tool or by the option.
  */
-import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
-import { isDeeperThan } from "../../protocol/json.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { isDeeperThan, isJsonObject } from "../../protocol/json.ts";
 import type { Tool, ToolContext } from "../tool.ts";
 import type { McpLog } from "./mcp-connection.ts";
 import type { McpServer } from "./mcp-server.ts";

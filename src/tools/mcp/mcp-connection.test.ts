@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import {
   call,
   closeAll,
@@ -179,10 +180,8 @@ describe("HTTP servers", () => {
     });
     const mcp = await open(
       { s: web.config },
-      {
-        callTimeoutMs: code === "tool_timeout" ? 500 : 20_000,
-        maxMessageBytes: 100_000,
-      },
+      { callTimeoutMs: code === "tool_timeout" ? 500 : 20_000 },
+      { maxMessageBytes: 100_000 },
     );
     const error = await failure(call(mcp, "s__say"));
     expect(error.code).toBe(code);
@@ -259,7 +258,7 @@ describe("HTTP servers", () => {
       return server;
     };
     const first = await start();
-    const mcp = await open({ s: { url: `http://127.0.0.1:${port}/mcp` } }, { restartMs: 1, maxRestarts: 2 });
+    const mcp = await open({ s: { url: `http://127.0.0.1:${port}/mcp` } }, { maxRestarts: 2 }, { restartMs: 1 });
     first.closeAllConnections();
     await new Promise((resolve) => first.close(resolve));
     for (let n = 0; n < 6; n += 1) await failure(call(mcp, "s__say"));

@@ -6,13 +6,15 @@
  * `close`.
  */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
 import { settleRequests } from "./settle-requests.ts";
 import { ChildTransport } from "./child-transport.ts";
 import { limitResponses } from "./limit-response.ts";
 import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from "./read-mcp-config.ts";
 import { untilAborted } from "../../protocol/until-aborted.ts";
+import { withTimeout } from "../../protocol/with-timeout.ts";
 
 export interface McpConnectionOptions {
   readonly startTimeoutMs: number;
@@ -74,9 +76,7 @@ export async function openMcpConnection(
   const hasEnded = (): boolean => state === "closed";
   try {
     const limit = { timeout: options.startTimeoutMs };
-    await withTimeout(options.startTimeoutMs, signal, async (inner) =>
-      untilAborted(client.connect(opened.transport, limit), inner),
-    );
+    await waitForServer(options.startTimeoutMs, signal, () => client.connect(opened.transport, limit));
     if (hasEnded()) throw new LoomError("mcp_failed", opened.describeEnd() ?? CLOSED);
   } catch (error) {
     const failure = explain(error, opened.describeEnd());
@@ -92,7 +92,7 @@ export async function openMcpConnection(
       return opened.countIgnored();
     },
     async request(method, params, { timeoutMs, signal: outer, onProgress, onLog }) {
-      return withTimeout(timeoutMs, outer, async (inner) => {
+      return waitForServer(timeoutMs, outer, async (inner) => {
         try {
           const token = onProgress === undefined ? undefined : progress.add(onProgress);
           // A new function, because two requests may have the same listener.
@@ -210,25 +210,14 @@ function explain(error: unknown, ending: string | undefined): LoomError {
     : fail(words, {});
 }
 
-/** Rejects with `tool_timeout` after the timeout, or with the reason of `outer` if it aborts. */
-async function withTimeout<T>(
+/** Rejects with `tool_timeout` after the timeout, or with the reason of `signal` if it aborts. */
+async function waitForServer<T>(
   timeoutMs: number,
-  outer: AbortSignal | undefined,
+  signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  outer?.throwIfAborted();
-  // A separate signal, because the SDK does not remove its listeners.
-  const controller = new AbortController();
-  const stop = (): void => controller.abort(outer?.reason);
-  outer?.addEventListener("abort", stop, { once: true });
-  const late = new LoomError("tool_timeout", `did not respond within ${timeoutMs} ms`);
-  const timer = setTimeout(() => controller.abort(late), timeoutMs);
-  try {
-    return await work(controller.signal);
-  } finally {
-    clearTimeout(timer);
-    outer?.removeEventListener("abort", stop);
-  }
+  const late = (): Error => new LoomError("tool_timeout", `did not respond within ${timeoutMs} ms`);
+  return withTimeout({ timeoutMs, late, signal }, work);
 }
 
 type Sdk = Awaited<ReturnType<typeof importSdk>>;

@@ -24,7 +24,7 @@ describe("calls", () => {
   });
 
   it("return the readable parts of any response", async () => {
-    const mcp = await open({ s: serve("good") }, { maxImageCharacters: 1000 });
+    const mcp = await open({ s: serve("good") }, {}, { maxImageCharacters: 1000 });
     const recorded: RecordedOutput = { shown: [], reports: [] };
     const result = await call(mcp, "s__parts", {}, { recorded });
     expect(result).toEqual({
@@ -90,7 +90,7 @@ describe("calls", () => {
     const read = performance.now.bind(performance);
     const clock = vi.spyOn(performance, "now").mockImplementation(() => read() + ahead);
     onTestFinished(() => clock.mockRestore());
-    const mcp = await open({ s: serve("good") }, { maxRestarts: 2, forgiveMs: 600_000 });
+    const mcp = await open({ s: serve("good") }, { maxRestarts: 2 }, { forgiveMs: 600_000 });
     const first = findPid(mcp);
     const error = await failure(call(mcp, "s__die"));
     expect(error).toMatchObject({ code: "mcp_failed", message: "MCP server s: exited with code 7." });
@@ -131,7 +131,7 @@ describe("calls", () => {
     // It answers a ping, so it is kept.
     expect((await call(slow, "s__say")).text).toBe("said {}");
     expect(slow.servers[0]).toMatchObject({ state: "ready", restarts: 0 });
-    const mcp = await open({ s: serve("good") }, { callTimeoutMs: 50, pingTimeoutMs: 50 });
+    const mcp = await open({ s: serve("good") }, { callTimeoutMs: 50 }, { pingTimeoutMs: 50 });
     expect(await failure(call(mcp, "s__hang", { forever: true }))).toMatchObject({ code: "tool_timeout" });
     const pid = findPid(mcp);
     await until(() => mcp.servers[0]?.state === "down");
@@ -160,7 +160,8 @@ describe("calls", () => {
     const recorded: string[] = [];
     const mcp = await open(
       { s: serve("good") },
-      { maxStderrBytes: 6, onStderr: (server, text) => recorded.push(`${server}: ${text}`) },
+      { onStderr: (server, text) => recorded.push(`${server}: ${text}`) },
+      { maxStderrBytes: 6 },
     );
     await call(mcp, "s__wait", {}, { signal: AbortSignal.timeout(100) }).catch(() => undefined);
     expect(recorded.join("")).toHaveLength("s: ".length + 6);

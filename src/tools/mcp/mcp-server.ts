@@ -9,9 +9,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import { describeFailure, dropStack } from "../describe-failure.ts";
-import { listSecrets } from "./list-secrets.ts";
+import { listSecrets, type McpServerConfig } from "./read-mcp-config.ts";
 import { type McpConnection, openMcpConnection, type McpRequestSettings } from "./mcp-connection.ts";
-import type { McpServerConfig } from "./read-mcp-config.ts";
 import { untilAborted } from "../../protocol/until-aborted.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 
@@ -41,30 +40,24 @@ export interface McpServerStatus {
 
 /** Limits for each MCP server. */
 export interface McpServerLimits {
-  /** Time limit for starting a server, and for listing its tools, in milliseconds. Default: 20,000. */
   readonly startTimeoutMs: number;
-  /** Time limit of a tool call, in milliseconds. Default: 60,000. Code `tool_timeout`. */
   readonly callTimeoutMs: number;
-  /** Time a server has to answer a ping after a call timed out, in milliseconds. Default: 5,000. */
+  /** Time a server has to answer a ping after a call timed out, in milliseconds. */
   readonly pingTimeoutMs: number;
-  /**
-   * Consecutive failures after which a local server is not restarted for `forgiveMs`. Servers at a URL are always tried
-   * again. Default: 5. Code `mcp_failed`.
-   */
+  /** Consecutive failures after which a local server is not restarted for `forgiveMs`. */
   readonly maxRestarts: number;
-  /** Delay before the first restart, in milliseconds. Doubles with each failure. Default: 250. */
+  /** Delay before the first restart, in milliseconds. Doubles with each failure. */
   readonly restartMs: number;
-  /** Time without failures after which one failure is forgotten, in milliseconds. Default: 60,000. */
+  /** Time without failures after which one failure is forgotten, in milliseconds. */
   readonly forgiveMs: number;
-  /** Maximum number of tools per server; further ones are left out. Default: 128. */
   readonly maxTools: number;
-  /** Maximum size of one message, in bytes. A longer one closes the connection. Default: 8,388,608. */
+  /** Maximum size of one message, in bytes. A longer one closes the connection. */
   readonly maxMessageBytes: number;
-  /** Lines on standard output that are not messages, after which the server is killed. Default: 10,000. */
+  /** Lines on standard output that are not messages, after which the server is killed. */
   readonly maxIgnoredLines: number;
-  /** Maximum bytes of standard error read per start; the rest is dropped. Default: 1,048,576. */
+  /** Maximum bytes of standard error read per start; the rest is dropped. */
   readonly maxStderrBytes: number;
-  /** Time a local server has to exit after its input ends, and again after SIGTERM, in milliseconds. Default: 500. */
+  /** Time a local server has to exit after its input ends, and again after SIGTERM, in milliseconds. */
   readonly graceMs: number;
 }
 

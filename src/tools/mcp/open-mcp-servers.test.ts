@@ -60,6 +60,7 @@ describe("servers that fail to start", () => {
         web: { url: `http://127.0.0.1:${await findPort()}/mcp` },
         good: serve("good"),
       },
+      {},
       { maxMessageBytes: 1_000_000, maxIgnoredLines: 2000 },
     );
     const states = Object.fromEntries(mcp.servers.map(({ name, state, error }) => [name, error ?? state]));
@@ -127,7 +128,7 @@ describe("without the MCP SDK", () => {
 
 describe("declared tools", () => {
   it("get names and descriptions that all providers accept, or are left out", async () => {
-    const mcp = await open({ "my server": serve("odd"), odd: serve("odd") }, { maxSchemaCharacters: 10_000 });
+    const mcp = await open({ "my server": serve("odd"), odd: serve("odd") }, {}, { maxSchemaCharacters: 10_000 });
     const names = mcp.tools.map(({ name }) => name);
     for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(new Set(names).size).toBe(names.length);

@@ -3,17 +3,23 @@
  * and does not affect the others. The list of tools is fixed when the servers are opened.
  */
 import { LoomError } from "../../protocol/index.ts";
-import { describeValue } from "../../protocol/fault.ts";
-import { dropUndefined } from "../../protocol/drop-undefined.ts";
+import {
+  acceptInteger,
+  FUNCTION_OPTION,
+  type OptionTable,
+  orElse,
+  readOptions,
+  withDefault,
+} from "../../protocol/read-options.ts";
 import type { Tool } from "../tool.ts";
-import { createMcpTool, type McpApproval, type McpToolSettings } from "./create-mcp-tool.ts";
+import { createMcpTool, type McpApproval } from "./create-mcp-tool.ts";
 import { loadSdk } from "./mcp-connection.ts";
-import { McpServer, type McpServerLimits, type McpServerStatus } from "./mcp-server.ts";
+import { McpServer, type McpServerStatus } from "./mcp-server.ts";
 import { ToolNames } from "./name-tools.ts";
 import { type McpConfig, parseMcpConfig } from "./read-mcp-config.ts";
 
 /** Options of `openMcpServers`. */
-export interface McpOptions extends Partial<McpServerLimits> {
+export interface McpOptions {
   /**
    * When the user must approve a call. Default: `by-hints`, which requires approval unless the server declares the tool
    * as read-only.
@@ -21,13 +27,17 @@ export interface McpOptions extends Partial<McpServerLimits> {
   readonly approval?: McpApproval;
   /** Receives the standard error of servers. Default: it is discarded. */
   readonly onStderr?: (server: string, text: string) => void;
-  /** Maximum length of a schema, in characters; tools with a longer one are left out. Default: 65,536. */
-  readonly maxSchemaCharacters?: number;
+  /** Time limit for starting a server, and for listing its tools, in milliseconds. Default: 20,000. */
+  readonly startTimeoutMs?: number;
+  /** Time limit of a tool call, in milliseconds. Default: 60,000. Code `tool_timeout`. */
+  readonly callTimeoutMs?: number;
   /**
-   * Maximum length of an image in base64, in characters; a larger one is saved as a blob or not shown. Default:
-   * 524,288.
+   * Consecutive failures after which a local server is not restarted for a minute. Servers at a URL are always tried
+   * again. Default: 5. Code `mcp_failed`.
    */
-  readonly maxImageCharacters?: number;
+  readonly maxRestarts?: number;
+  /** Maximum number of tools per server; further ones are left out. Default: 128. */
+  readonly maxTools?: number;
 }
 
 /** Open MCP servers and their tools. */
@@ -40,22 +50,27 @@ export interface McpServers extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const DEFAULT_LIMITS: McpServerLimits = {
-  startTimeoutMs: 20_000,
-  callTimeoutMs: 60_000,
+/** Small enough that the sum of several limits is a valid timer delay. */
+const LIMIT = acceptInteger(0, 2 ** 29);
+
+/** An unknown policy must not disable approval, and an invalid number must not disable a limit. */
+const OPTIONS = {
+  approval: withDefault<McpApproval>(orElse(FUNCTION_OPTION, '"never", "always", "by-hints"', isPolicy), "by-hints"),
+  onStderr: FUNCTION_OPTION,
+  startTimeoutMs: withDefault(LIMIT, 20_000),
+  callTimeoutMs: withDefault(LIMIT, 60_000),
+  maxRestarts: withDefault(LIMIT, 5),
+  maxTools: withDefault(LIMIT, 128),
+} as const satisfies OptionTable<McpOptions>;
+
+const FIXED_LIMITS = {
   pingTimeoutMs: 5000,
-  maxRestarts: 5,
   restartMs: 250,
   forgiveMs: 60_000,
-  maxTools: 128,
   maxMessageBytes: 8 * 1024 * 1024,
   maxIgnoredLines: 10_000,
   maxStderrBytes: 1024 * 1024,
   graceMs: 500,
-};
-
-const DEFAULT_SETTINGS: Omit<McpToolSettings, "timeoutMs"> = {
-  approval: "by-hints",
   maxSchemaCharacters: 64 * 1024,
   maxImageCharacters: 512 * 1024,
 };
@@ -64,8 +79,6 @@ const DEFAULT_SETTINGS: Omit<McpToolSettings, "timeoutMs"> = {
 const MAX_SERVERS = 32;
 /** Lets the limits of the server fire before the timeout of the tool, because their messages are more specific. */
 const GRACE_MS = 1000;
-/** Small enough that the sum of several limits is a valid timer delay. */
-const MAX_LIMIT = 2 ** 29;
 
 /**
  * Opens MCP servers and returns their tools, to pass to an agent. Close them when they are no longer needed.
@@ -79,12 +92,18 @@ const MAX_LIMIT = 2 ** 29;
  * not installed. A server that cannot be started does not reject; see `servers`.
  */
 export async function openMcpServers(config: McpConfig, options: McpOptions = {}): Promise<McpServers> {
-  const { onStderr, ...others } = options;
-  const given = dropUndefined(others);
-  const limits = { ...DEFAULT_LIMITS, ...given };
-  const timeoutMs = limits.startTimeoutMs + limits.callTimeoutMs + GRACE_MS;
-  const settings: McpToolSettings = { ...DEFAULT_SETTINGS, ...given, timeoutMs };
-  assertSettings({ ...limits, ...settings });
+  return openServers(config, options);
+}
+
+/** Like `openMcpServers`. Tests set the limits that have no option. */
+export async function openServers(
+  config: McpConfig,
+  options: McpOptions,
+  fixed: Partial<typeof FIXED_LIMITS> = {},
+): Promise<McpServers> {
+  const { onStderr } = options;
+  const limits = { ...FIXED_LIMITS, ...fixed, ...readOptions(OPTIONS, options, { code: "mcp_failed" }) };
+  const settings = { ...limits, timeoutMs: limits.startTimeoutMs + limits.callTimeoutMs + GRACE_MS };
   const entries = Object.entries(parseMcpConfig(config).mcpServers);
   if (entries.length > MAX_SERVERS)
     throw new LoomError(
@@ -118,15 +137,6 @@ export async function openMcpServers(config: McpConfig, options: McpOptions = {}
   };
 }
 
-/** An unknown policy must not disable approval, and an invalid number must not disable a limit. */
-function assertSettings({ approval, ...limits }: McpToolSettings & McpServerLimits): void {
-  if (typeof approval !== "function" && !["never", "always", "by-hints"].includes(approval))
-    throw new LoomError(
-      "mcp_failed",
-      `\`approval\` must be "never", "always", "by-hints" or a function, not ${describeValue(approval)}`,
-    );
-  const numbers = { ...DEFAULT_LIMITS, ...DEFAULT_SETTINGS };
-  for (const [name, value] of Object.entries(limits))
-    if (name in numbers && !(Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT))
-      throw new LoomError("mcp_failed", `\`${name}\` must be an integer from 0 to ${MAX_LIMIT}`);
+function isPolicy(value: unknown): value is "never" | "always" | "by-hints" {
+  return value === "never" || value === "always" || value === "by-hints";
 }

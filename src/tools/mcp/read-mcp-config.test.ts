@@ -74,7 +74,7 @@ describe("readMcpConfig", () => {
 
   it("reports the position of a syntax error, but no content", async () => {
     const error = await refusal('{\n  "mcpServers": { "a": { "env": { "KEY": "secret" }, } }\n}');
-    expect(error.message).toMatch(/is not valid JSON \(line 2 column \d+\)$/);
+    expect(error.message).toMatch(/is not valid JSON \(line 2 column \d+: expected .+\)$/);
     await expect(readMcpConfig(join(folder, "none.json"))).rejects.toThrow(/none\.json cannot be read \(ENOENT\)/);
   });
 });

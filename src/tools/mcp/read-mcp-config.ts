@@ -5,7 +5,9 @@
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
+import { findJsonFault, type JsonFault } from "../find-json-fault.ts";
 
 /** A server that is started as a child process and uses standard input and output. */
 export interface StdioServerConfig {
@@ -182,14 +184,36 @@ function expand(text: string, key: string, path: string, env: ConfigVariables): 
 function parseJson(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
+  } catch {
     // The message of the parser quotes the file, which may contain secrets.
-    const source = /line \d+ column \d+/.exec(error instanceof Error ? error.message : "")?.[0];
-    throw refuse(path, "", `is not valid JSON${source === undefined ? "" : ` (${source})`}`);
+    const { position, expected } = findJsonFault(text) as JsonFault;
+    const before = text.slice(0, position).split("\n");
+    const place = `line ${before.length} column ${(before.at(-1) ?? "").length + 1}`;
+    throw refuse(path, "", `is not valid JSON (${place}: expected ${expected})`);
   }
 }
 
 function refuse(path: string, key: string, why: string): LoomError {
   const details = key === "" ? { path } : { path, key };
   return new LoomError("mcp_failed", `${path}${key === "" ? "" : `: \`${key}\``} ${why}`, details);
+}
+
+/** Shorter values are unlikely to be secrets, and removing them would garble texts. */
+const MIN_SECRET_LENGTH = 6;
+
+/** Returns the secrets of a server, longest first, because one can be part of another: for removing them from errors. */
+export function listSecrets(config: McpServerConfig): readonly string[] {
+  const given = Object.values(("command" in config ? config.env : config.headers) ?? {});
+  const words = given.flatMap((value) => [value, ...value.split(/\s+/)]);
+  // Basic credentials are sent encoded; user name and password are secrets too.
+  const users = given.flatMap((value) =>
+    /^basic /i.test(value) ? [Buffer.from(value.slice(6), "base64").toString()] : [],
+  );
+  words.push(...users.flatMap((user) => [user, ...user.split(":")]));
+  const url = "url" in config ? URL.parse(config.url) : null;
+  const query = url?.search.slice(1).split("&") ?? [];
+  words.push(...query.map((pair) => pair.slice(pair.indexOf("=") + 1)), ...(url?.searchParams.values() ?? []));
+  return [...new Set(words)]
+    .filter((value) => value.length >= MIN_SECRET_LENGTH)
+    .toSorted((one, other) => other.length - one.length);
 }

@@ -2,7 +2,8 @@
  * Converts the response of an MCP server to a tool result: text for the model, data for programs, images for users.
  * Every part of the response can be missing, invalid or too large.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import type { ImageEvent } from "../../protocol/events.generated.ts";
 import { dropStack } from "../describe-failure.ts";
 import type { ToolCallResult } from "../tool.ts";

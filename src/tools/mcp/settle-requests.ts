@@ -6,7 +6,8 @@
  */
 import { Buffer } from "node:buffer";
 import { ReadableStream as NodeReadableStream } from "node:stream/web";
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/json.ts";
 import { type Fetch, replaceBody } from "./limit-response.ts";
 
 export function settleRequests(fetchIt: Fetch): Fetch {

@@ -1,5 +1,5 @@
 /** UI strings of sign-in, sign-out, opened share links, and the menu items that share and export a session. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const ACCESS_WORDS = defineWords({
   en: {

@@ -1,7 +1,7 @@
 /** Note shown in place of the composer for users who cannot send messages. */
 import type { ReactNode } from "react";
 import type { SessionView } from "loom-agent/client";
-import { Button, Icon, useSession, useWords } from "loom-agent/react";
+import { Button, Icon, useSession, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { PageState } from "../store/page-state.ts";
 import { ACCESS_WORDS } from "./access-words.ts";

@@ -1,5 +1,5 @@
 /** UI strings of the share dialog. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const SHARE_WORDS = defineWords({
   en: {

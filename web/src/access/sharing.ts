@@ -3,7 +3,7 @@
  *
  * Invariant: the secret of a new link exists only here and is dropped when the dialog closes.
  */
-import type { NewShare, Shares } from "loom-agent/server";
+import type { NewShare, Shares } from "../../../src/server/api/shapes.generated.ts";
 import type { ApiFailure } from "../api/api-error.ts";
 import type { LoadStatus } from "../store/session-rows.ts";
 

@@ -5,7 +5,7 @@
  * storage.
  */
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { Button, Spinner, useWords } from "loom-agent/react";
+import { Button, Spinner, useWords } from "../../../src/react/page-parts.ts";
 import type { ApiFailure } from "../api/api-error.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { AccessState } from "../store/access.ts";

@@ -1,5 +1,5 @@
 /** UI strings of the menus below the message box, and the names and icons of agents. */
-import { defineWords, type IconName } from "loom-agent/react";
+import { defineWords, type IconName } from "../../../src/react/page-parts.ts";
 
 export const AGENT_WORDS = defineWords({
   en: {

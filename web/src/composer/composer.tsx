@@ -9,7 +9,7 @@ import {
   splitWaiting,
   useSession,
   WaitingList,
-} from "loom-agent/react";
+} from "../../../src/react/page-parts.ts";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { type ComposerDraft, findDraft, findWaiting, type WaitingMessage } from "../store/composing.ts";
 import type { PageState } from "../store/page-state.ts";

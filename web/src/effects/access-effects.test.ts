@@ -1,5 +1,5 @@
 // Sign-in, sign-out, share links, and changes of access while the page is open.
-import type { Auth } from "loom-agent/server";
+import type { Auth } from "../../../src/server/api/shapes.generated.ts";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../api/api-error.ts";
 import { UNKNOWN_ACCESS } from "../store/access.ts";

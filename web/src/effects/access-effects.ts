@@ -4,7 +4,7 @@
  *
  * Invariant: credentials go to the server and are stored nowhere. The browser keeps an HttpOnly cookie.
  */
-import type { Auth } from "loom-agent/server";
+import type { Auth } from "../../../src/server/api/shapes.generated.ts";
 import { describeFailure } from "../api/api-error.ts";
 import { hasAccess } from "../store/access.ts";
 import { attempt, type EffectContext } from "./effect-context.ts";

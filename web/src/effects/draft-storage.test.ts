@@ -1,5 +1,5 @@
 // Drafts in the storage of the tab: reloads and users.
-import type { Auth } from "loom-agent/server";
+import type { Auth } from "../../../src/server/api/shapes.generated.ts";
 import { expect, it, vi } from "vitest";
 import { createStore } from "../store/create-store.ts";
 import { createPageState, reducePage } from "../store/page-state.ts";

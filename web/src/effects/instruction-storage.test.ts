@@ -1,5 +1,5 @@
 // Written system prompts in the storage of the browser: users and tabs.
-import type { Auth } from "loom-agent/server";
+import type { Auth } from "../../../src/server/api/shapes.generated.ts";
 import { describe, expect, it } from "vitest";
 import { createStore } from "../store/create-store.ts";
 import { createPageState, reducePage } from "../store/page-state.ts";

@@ -1,6 +1,7 @@
 // Messages: created, sent, queued, removed or refused; and control of their runs.
 import { describe, expect, it, vi } from "vitest";
-import type { CommandResult, MessageView } from "loom-agent/client";
+import type { CommandResult } from "loom-agent/client";
+import type { MessageView } from "../../../src/client/view.ts";
 import type { JsonObject } from "loom-agent/protocol";
 import { createFakeContext, createTurn } from "../../../test/contracts/fake-context.ts";
 import { createMessageEffects } from "./message-effects.ts";
@@ -93,7 +94,7 @@ describe("a message", () => {
 
   it("is sent with the chosen reasoning", async () => {
     const { context, effects } = setUp();
-    context.store.dispatch({ type: "reasoning/chosen", reasoning: "high" });
+    context.store.dispatch({ type: "settings/changed", settings: { reasoning: "high" } });
     context.store.dispatch({ type: "draft/typed", session: "", text: "hello" });
     effects.sendDraft();
     await settle();

@@ -9,7 +9,7 @@ import {
   type FeedbackResponse,
   isAway,
   type TodoChange,
-} from "loom-agent/react";
+} from "../../../src/react/page-parts.ts";
 import { may } from "../store/access.ts";
 import { SHELL_WORDS } from "../shell/shell-words.ts";
 import { type AgentSource, chooseAgent, findAgent, findLatestAgent, listAgentOptions } from "../store/agents.ts";

@@ -3,7 +3,7 @@
  * refreshes the session list. It runs on every rendered frame, so it reads only the end of the session.
  */
 import type { SessionView, StreamStatus, TurnView } from "loom-agent/client";
-import { findLiveRun } from "loom-agent/react";
+import { findLiveRun } from "../../../src/react/page-parts.ts";
 import { findWaiting } from "../store/composing.ts";
 import { findRow } from "../store/sessions.ts";
 import type { Announcement } from "../store/page-state.ts";

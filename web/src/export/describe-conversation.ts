@@ -1,6 +1,7 @@
 /** The content of a conversation for export: questions and answers with their time, files, tools and sources. */
-import type { MessagePart, MessageView, Reference, SessionView, TurnView } from "loom-agent/client";
-import { formatTime, listCitedSources, type UiLanguage, writeMarkdownTable } from "loom-agent/react";
+import type { MessagePart, Reference, SessionView, TurnView } from "loom-agent/client";
+import type { MessageView } from "../../../src/client/view.ts";
+import { formatTime, listCitedSources, type UiLanguage, writeMarkdownTable } from "../../../src/react/page-parts.ts";
 import { EXPORT_WORDS } from "./export-words.ts";
 
 /** As a file, to the clipboard, or to the printer. */

@@ -1,6 +1,6 @@
 /** Dialog that exports a whole session. */
 import { type ReactNode, useState } from "react";
-import { Button, Dialog, type IconName, useWords } from "loom-agent/react";
+import { Button, Dialog, type IconName, useWords } from "../../../src/react/page-parts.ts";
 import { describeFailure } from "../api/api-error.ts";
 import { usePage } from "../shell/page-context.tsx";
 import type { ExportForm } from "./describe-conversation.ts";

@@ -1,5 +1,5 @@
 /** Words in exported conversations, and of the dialog that exports them. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const EXPORT_WORDS = defineWords({
   en: {

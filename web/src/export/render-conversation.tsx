@@ -5,7 +5,7 @@
 import { type ReactNode, useMemo } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
-import { CitationProvider, RichText, type UiLanguage, UiProvider, useUi } from "loom-agent/react";
+import { CitationProvider, RichText, type UiLanguage, UiProvider, useUi } from "../../../src/react/page-parts.ts";
 import { describeSource, type ExportedConversation, type ExportedMessage } from "./describe-conversation.ts";
 import { EXPORT_WORDS } from "./export-words.ts";
 

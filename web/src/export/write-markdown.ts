@@ -1,5 +1,5 @@
 /** Writes a conversation as Markdown. */
-import { closeMarkdown, type UiLanguage } from "loom-agent/react";
+import { closeMarkdown, type UiLanguage } from "../../../src/react/page-parts.ts";
 import {
   describeSource,
   type ExportedConversation,

@@ -1,7 +1,9 @@
 /** The exact prompt and the response of one model call, as the server stored them for the owner of the session. */
 import { type ReactNode, useEffect, useMemo, useReducer, useState } from "react";
-import { Badge, Button, CopyButton, Disclosure, formatNumber, Spinner, useUi, useWords } from "loom-agent/react";
-import type { ModelCall } from "loom-agent/server";
+import { Button, Disclosure } from "loom-agent/react";
+import { Badge, CopyButton, formatNumber, Spinner, useUi, useWords } from "../../../src/react/page-parts.ts";
+import type { ModelCall } from "../../../src/server/api/shapes.generated.ts";
+import { createQuery } from "../api/query.ts";
 import { CALLS_WORDS } from "./calls-words.ts";
 import type { InspectorApi } from "./inspector-api.ts";
 import { JsonText } from "./json-text.tsx";
@@ -136,19 +138,20 @@ function useModelCall({ session, runId, callId, isOver, api }: CallContentProps)
   const [attempt, retry] = useReducer((count: number) => count + 1, 0);
   const [state, setState] = useState<LoadState>(LOADING);
   useEffect(() => {
-    const stop = new AbortController();
+    const query = createQuery();
     setState(LOADING);
-    api.readModelCall(session, runId, callId, stop.signal).then(
-      (call) => {
-        if (!stop.signal.aborted) setState({ status: "loaded", call });
-      },
-      (error: unknown) => {
-        if (stop.signal.aborted) return;
-        const { code = "", message = String(error) } = error as { readonly code?: string; readonly message?: string };
-        setState({ status: "failed", code, why: message });
-      },
-    );
-    return () => stop.abort();
+    query
+      .latest((signal) => api.readModelCall(session, runId, callId, signal))
+      .then(
+        (call) => {
+          if (call !== undefined) setState({ status: "loaded", call });
+        },
+        (error: unknown) => {
+          const { code = "", message = String(error) } = error as { readonly code?: string; readonly message?: string };
+          setState({ status: "failed", code, why: message });
+        },
+      );
+    return query.cancel;
   }, [session, runId, callId, isOver, api, attempt]);
   return { state, retry };
 }

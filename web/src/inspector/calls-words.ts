@@ -1,5 +1,5 @@
 /** UI strings of model calls and prices. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const CALLS_WORDS = defineWords({
   en: {
@@ -13,6 +13,12 @@ export const CALLS_WORDS = defineWords({
     latency: "Latency",
     cost: "Cost",
     total: "Total",
+    usage: "Token usage over the run",
+    usageHere: "Up to this frame",
+    usageAll: "Full run",
+    noTokens: "No token usage reported",
+    compressions: "Context compression",
+    compressed: (before: string, after: string): string => `${before} → ${after} tokens`,
     noPrice: "No price",
     finish: "Finish",
     showPrompt: "Prompt and response",
@@ -49,6 +55,12 @@ export const CALLS_WORDS = defineWords({
     latency: "耗时",
     cost: "费用",
     total: "合计",
+    usage: "运行过程中的 token 用量",
+    usageHere: "截至此帧",
+    usageAll: "整次运行",
+    noTokens: "没有 token 用量数据",
+    compressions: "上下文压缩",
+    compressed: (before: string, after: string): string => `${before} → ${after} token`,
     noPrice: "未设价格",
     finish: "结束原因",
     showPrompt: "提示词与响应",

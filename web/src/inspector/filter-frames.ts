@@ -1,5 +1,5 @@
 /** Filters frames by type, element and text. */
-import type { ElementTarget } from "loom-agent/react";
+import type { ElementTarget } from "../../../src/react/page-parts.ts";
 
 export interface FrameFilter {
   /** Empty: all types. */

@@ -1,9 +1,16 @@
 /** One frame in full, with buttons to copy it, filter by its element and show the element in the conversation. */
 import type { ReactNode } from "react";
-import { Badge, Button, CopyButton, type ElementTarget, formatNumber, useUi, useWords } from "loom-agent/react";
+import {
+  Badge,
+  Button,
+  CopyButton,
+  type ElementTarget,
+  formatNumber,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import type { ListedFrame } from "./filter-frames.ts";
-import { formatOffset } from "./format-offset.ts";
-import { formatSize } from "./format-size.ts";
+import { formatOffset, formatSize } from "./format.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { JsonText } from "./json-text.tsx";
 

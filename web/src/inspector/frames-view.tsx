@@ -1,7 +1,15 @@
 /** List of the run's frames in any dialect, with filters and the selected frame. */
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { DIALECT_NAMES, type DialectName } from "loom-agent/dialects";
-import { Button, CopyButton, type ElementTarget, formatNumber, IconButton, useUi, useWords } from "loom-agent/react";
+import {
+  Button,
+  CopyButton,
+  type ElementTarget,
+  formatNumber,
+  IconButton,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import {
   countTypes,
   filterFrames,
@@ -10,8 +18,7 @@ import {
   type ListedFrame,
   NO_FILTER,
 } from "./filter-frames.ts";
-import { formatOffset } from "./format-offset.ts";
-import { formatSize } from "./format-size.ts";
+import { formatOffset, formatSize } from "./format.ts";
 import { FrameDetail } from "./frame-detail.tsx";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { RowList } from "./row-list.tsx";

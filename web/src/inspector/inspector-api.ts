@@ -1,6 +1,6 @@
 /** Interface between the inspector and the page: reads runs. The inspector sends no requests itself. */
 import type { DialectName } from "loom-agent/dialects";
-import type { Checkpoint, ModelCall } from "loom-agent/server";
+import type { Checkpoint, ModelCall } from "../../../src/server/api/shapes.generated.ts";
 
 export interface FrameRequest {
   readonly dialect: DialectName;

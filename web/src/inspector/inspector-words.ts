@@ -1,5 +1,5 @@
 /** UI strings of the inspector. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const INSPECTOR_WORDS = defineWords({
   en: {
@@ -9,7 +9,6 @@ export const INSPECTOR_WORDS = defineWords({
     timeline: "Timeline",
     frames: "Frames",
     calls: "Models",
-    tokens: "Tokens",
     state: "State",
     replay: "Replay",
     rated: (rating: "good" | "bad"): string => (rating === "good" ? "Rated good" : "Rated bad"),
@@ -59,17 +58,6 @@ export const INSPECTOR_WORDS = defineWords({
     waiting: "waiting",
     startedAt: (time: string) => `started at ${time}`,
     took: (time: string) => `took ${time}`,
-    prompt: "Prompt",
-    completion: "Completion",
-    total: "Total",
-    sum: "Cumulative",
-    model: "Model call",
-    usageHere: "Up to this frame",
-    usageAll: "Full run",
-    noTokens: "No token usage reported",
-    tokensAlong: "Token usage over the run",
-    compressions: "Context compression",
-    compressed: (before: string, after: string) => `${before} → ${after} tokens`,
     more: "Show more",
     checkpoints: "Checkpoints",
     step: (step: string) => `Step ${step}`,
@@ -84,7 +72,6 @@ export const INSPECTOR_WORDS = defineWords({
     timeline: "时间线",
     frames: "数据帧",
     calls: "模型",
-    tokens: "Token",
     state: "状态",
     replay: "回放",
     rated: (rating: "good" | "bad"): string => (rating === "good" ? "评价：好" : "评价：不好"),
@@ -134,17 +121,6 @@ export const INSPECTOR_WORDS = defineWords({
     waiting: "等待中",
     startedAt: (time: string) => `开始于 ${time}`,
     took: (time: string) => `用时 ${time}`,
-    prompt: "输入",
-    completion: "输出",
-    total: "合计",
-    sum: "累计",
-    model: "模型调用",
-    usageHere: "截至此帧",
-    usageAll: "整次运行",
-    noTokens: "没有 token 用量数据",
-    tokensAlong: "运行过程中的 token 用量",
-    compressions: "上下文压缩",
-    compressed: (before: string, after: string) => `${before} → ${after} token`,
     more: "显示更多",
     checkpoints: "检查点",
     step: (step: string) => `第 ${step} 步`,

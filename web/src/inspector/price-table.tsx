@@ -1,6 +1,6 @@
 /** Editable prices of the models of the run. A price is stored when its field loses focus. */
 import { type ReactNode, useState } from "react";
-import { useWords } from "loom-agent/react";
+import { useWords } from "../../../src/react/page-parts.ts";
 import { CALLS_WORDS } from "./calls-words.ts";
 import { type ModelPrice, type ModelPrices, readPrice, setPrice } from "./prices.ts";
 

@@ -6,14 +6,14 @@ import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import type { Receiver } from "loom-agent/client";
 import {
   type ElementTarget,
-  UiStateCacheProvider,
   RunItem,
   type UiActions,
   UiProvider,
+  UiStateCacheProvider,
   useRun,
   useUi,
   useWords,
-} from "loom-agent/react";
+} from "../../../src/react/page-parts.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import type { RunRecording } from "./run-recording.ts";
 

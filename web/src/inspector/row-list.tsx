@@ -3,7 +3,7 @@
  * Home and End move the selection.
  */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from "react";
-import { useVirtualizer } from "loom-agent/react";
+import { useVirtualizer } from "../../../src/react/page-parts.ts";
 
 export interface RowListProps {
   readonly label: string;

@@ -1,10 +1,10 @@
 /** Graph state at the current position, and the run's checkpoints. */
 import { type ReactNode, useState } from "react";
 import type { Receiver, TurnView } from "loom-agent/client";
-import { Badge, Button, CopyButton, formatNumber, IconButton, useRun, useUi, useWords } from "loom-agent/react";
-import { type ForkAt, ForkEditor } from "./fork-editor.tsx";
-import { FORK_WORDS } from "./fork-words.ts";
-import { formatOffset } from "./format-offset.ts";
+import { Button, useRun } from "loom-agent/react";
+import { Badge, CopyButton, formatNumber, IconButton, useUi, useWords } from "../../../src/react/page-parts.ts";
+import { FORK_WORDS, type ForkAt, ForkEditor } from "./fork-editor.tsx";
+import { formatOffset } from "./format.ts";
 import type { InspectorApi } from "./inspector-api.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { JsonText } from "./json-text.tsx";

@@ -1,13 +1,21 @@
 /** A document of the knowledge base, opened from the list, from a search result, or at a cited passage. */
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import type { Reference } from "loom-agent/client";
-import { Button, Dialog, formatBytes, HighlightedText, RichText, Spinner, useUi, useWords } from "loom-agent/react";
+import {
+  Button,
+  Dialog,
+  formatBytes,
+  HighlightedText,
+  RichText,
+  Spinner,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { PageState } from "../store/page-state.ts";
 import { findPassage, joinParts } from "./document-parts.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
-import { type DocumentControl, useDocument } from "./use-document.ts";
-import { useReadingPosition } from "./use-reading-position.ts";
+import { type DocumentControl, useDocument, useReadingPosition } from "./use-document.ts";
 
 export interface DocumentDialogProps {
   /** The document, and the passage if one is cited. */

@@ -10,7 +10,7 @@ import {
   Spinner,
   useUi,
   useWords,
-} from "loom-agent/react";
+} from "../../../src/react/page-parts.ts";
 import { useMay, usePage } from "../shell/page-context.tsx";
 import type { KnowledgeDocument, KnowledgeState } from "../store/knowledge.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DocumentText } from "loom-agent/server";
+import type { DocumentText } from "../../../src/server/api/shapes.generated.ts";
 import { addParts, findPassage, joinParts, openAtPassage } from "./document-parts.ts";
 
 const part = (line: number, text = `line ${line}\n`, overlap = 0) => ({

@@ -1,5 +1,5 @@
 /** The loaded part of a document, and where a cited passage is in it. */
-import type { DocumentText } from "loom-agent/server";
+import type { DocumentText } from "../../../src/server/api/shapes.generated.ts";
 import type { DocumentRange } from "../api/create-api.ts";
 
 /** Consecutive parts of one version of a document. */

@@ -1,5 +1,5 @@
 /** UI strings of the knowledge base. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const KNOWLEDGE_WORDS = defineWords({
   en: {

@@ -1,5 +1,5 @@
 /** UI strings of the settings dialog. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const SETTINGS_WORDS = defineWords({
   en: {

@@ -1,6 +1,6 @@
 /** Attaches files that are dropped anywhere on the page. */
 import { type ReactNode, useEffect, useState } from "react";
-import { Icon, useWords } from "loom-agent/react";
+import { Icon, useWords } from "../../../src/react/page-parts.ts";
 import { useMay, usePage } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 

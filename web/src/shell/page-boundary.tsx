@@ -1,6 +1,6 @@
 /** Error boundary: shows a failure in place of its children. The rest of the page keeps working. */
 import { Component, type ReactNode } from "react";
-import { Button, useWords } from "loom-agent/react";
+import { Button, useWords } from "../../../src/react/page-parts.ts";
 import { SHELL_WORDS } from "./shell-words.ts";
 
 export interface PageBoundaryProps {

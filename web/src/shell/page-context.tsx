@@ -1,6 +1,6 @@
 /** React context of the page controller. */
 import { createContext, type ReactNode, use } from "react";
-import { useStore } from "loom-agent/react";
+import { useStore } from "../../../src/react/page-parts.ts";
 import type { Scope } from "loom-agent/server";
 import type { PageController } from "../effects/create-page-controller.ts";
 import { may } from "../store/access.ts";

@@ -1,5 +1,5 @@
 /** UI strings of the page frame: header, notices, announcements and keyboard shortcuts. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 import type { SessionAlert } from "../store/alerts.ts";
 import type { PageTask } from "../store/page-state.ts";
 import type { Shortcut } from "./shortcuts.ts";

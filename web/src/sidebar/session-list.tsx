@@ -1,6 +1,6 @@
 /** Sessions: pinned, by day and archived; or the search results. */
 import { memo, type ReactNode, useEffect, useRef, useState } from "react";
-import { Button, Dialog, Icon, type UiLanguage, Spinner, useUi, useWords } from "loom-agent/react";
+import { Button, Dialog, Icon, Spinner, type UiLanguage, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
 import { type ActivityState, findActiveSessions } from "../store/activity.ts";

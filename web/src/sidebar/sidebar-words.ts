@@ -1,5 +1,5 @@
 /** UI strings of the session list. */
-import { defineWords } from "loom-agent/react";
+import { defineWords } from "../../../src/react/page-parts.ts";
 
 export const SIDEBAR_WORDS = defineWords({
   en: {

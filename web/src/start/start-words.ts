@@ -1,5 +1,5 @@
 /** UI strings of an empty session, and the prompts it suggests. */
-import { defineWords, type UiLanguage } from "loom-agent/react";
+import { defineWords, type UiLanguage } from "../../../src/react/page-parts.ts";
 
 export const START_WORDS = defineWords({
   en: {

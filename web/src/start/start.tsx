@@ -1,6 +1,6 @@
 /** Empty session: introduction and suggested prompts. */
 import type { ReactNode } from "react";
-import { Icon, useUi, useWords } from "loom-agent/react";
+import { Icon, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { chooseAgentIcon, AGENT_WORDS, describeKind } from "../composer/agent-words.ts";
 import { Mark } from "../shell/brand.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";

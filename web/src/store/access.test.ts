@@ -1,5 +1,6 @@
 // Access state from server responses.
-import type { Auth, Scope } from "loom-agent/server";
+import type { Scope } from "loom-agent/server";
+import type { Auth } from "../../../src/server/api/shapes.generated.ts";
 import { describe, expect, it } from "vitest";
 import { type AccessState, hasAccess, may, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
 

@@ -1,5 +1,6 @@
 /** Access state: who uses the page and what they may do. The UI hides what is not allowed; the server enforces it. */
-import type { Auth, Scope } from "loom-agent/server";
+import type { Scope } from "loom-agent/server";
+import type { Auth } from "../../../src/server/api/shapes.generated.ts";
 import type { ApiFailure } from "../api/api-error.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** What is going on in all sessions of the user: live and queued runs, and the approvals they wait for. */
-import type { ActiveRuns } from "loom-agent/server";
+import type { ActiveRuns } from "../../../src/server/api/shapes.generated.ts";
 
 export type ActiveRun = ActiveRuns["runs"][number];
 

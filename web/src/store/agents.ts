@@ -2,7 +2,7 @@
  * Agents as two choices: kind and model. The server names an agent of an additional model `react:openai/gpt-5`; the
  * part before the model is the kind.
  */
-import type { Agents } from "loom-agent/server";
+import type { Agents } from "../../../src/server/api/shapes.generated.ts";
 
 export type ListedAgent = Agents["agents"][number];
 

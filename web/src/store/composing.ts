@@ -2,8 +2,8 @@
  * Composer state: drafts with their attachments, and sent messages whose run has not started. Stored per session; a
  * session without an ID uses the empty key.
  */
-import type { Blob as BlobInfo, SessionDetails } from "loom-agent/server";
-import { type Draft, type DraftFile, undoPaste, type QueuedMessage } from "loom-agent/react";
+import type { Blob as BlobInfo, SessionDetails } from "../../../src/server/api/shapes.generated.ts";
+import { type Draft, type DraftFile, type QueuedMessage, undoPaste } from "../../../src/react/page-parts.ts";
 import type { PageSettings } from "./settings.ts";
 import type { Strategy } from "./strategy.ts";
 

@@ -1,6 +1,6 @@
 // Where the versions of a conversation differ.
 import { describe, expect, it } from "vitest";
-import type { Run, Session } from "loom-agent/server";
+import type { Run, Session } from "../../../src/server/api/shapes.generated.ts";
 import { findVersions } from "./find-versions.ts";
 
 /** A session, and the session and record it was forked at. */

@@ -2,8 +2,8 @@
  * Finds where the versions of a conversation differ from the shown session. A fork keeps the record IDs of what it
  * copied, so two sessions have the same record if it was written in the same session before both were forked.
  */
-import type { RunVersions } from "loom-agent/react";
-import type { Run, Session } from "loom-agent/server";
+import type { RunVersions } from "../../../src/react/page-parts.ts";
+import type { Run, Session } from "../../../src/server/api/shapes.generated.ts";
 
 export interface PositionedVersions extends RunVersions {
   /** Last record that the versions share. */

@@ -1,5 +1,5 @@
 /** State of the knowledge base: documents, uploads and search. */
-import type { KnowledgeDocuments, KnowledgeHits } from "loom-agent/server";
+import type { KnowledgeDocuments, KnowledgeHits } from "../../../src/server/api/shapes.generated.ts";
 import type { LoadStatus } from "./session-rows.ts";
 
 export interface KnowledgeUpload {

@@ -1,5 +1,5 @@
 /** Rows of a session list. A conversation has one row: that of its newest version. */
-import type { SessionDetails, SessionList } from "loom-agent/server";
+import type { SessionDetails, SessionList } from "../../../src/server/api/shapes.generated.ts";
 
 export type SessionListRow = SessionList["sessions"][number];
 export type LoadStatus = "idle" | "loading" | "ready" | "failed";

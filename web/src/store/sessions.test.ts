@@ -1,7 +1,7 @@
 // The session list: pages, updates and deletions.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SessionDetails } from "loom-agent/server";
+import type { SessionDetails } from "../../../src/server/api/shapes.generated.ts";
 import { MAX_ROWS, type SessionListRow } from "./session-rows.ts";
 import {
   findRow,

@@ -1,5 +1,5 @@
 /** The session list, its search results and the current session. Versions of a conversation share one row. */
-import type { SessionDetails, SessionList } from "loom-agent/server";
+import type { SessionDetails, SessionList } from "../../../src/server/api/shapes.generated.ts";
 import {
   changeRow,
   dropRow,

@@ -11,7 +11,7 @@ import {
   EMPTY_COMPOSING,
   type WaitingMessage,
 } from "./composing.ts";
-import { undoPaste } from "loom-agent/react";
+import { undoPaste } from "../../../src/react/page-parts.ts";
 import type { KeyValueStorage } from "./settings.ts";
 
 const DRAFTS_KEY = "loom.drafts";

@@ -2,7 +2,8 @@
  * The driver of the credential store, its SQL statements, and the conversion between rows and tokens, links and
  * principals. The statements run in SQLite and PostgreSQL: `@.` is the schema, `$1` a value.
  */
-import { isJsonObject, LoomError } from "../../../protocol/index.ts";
+import { LoomError } from "../../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/json.ts";
 import type { CheckedToken, CopiedToken, ShareInfo, TokenInfo } from "./credentials.ts";
 import type { Principal, PrincipalLimits, ToolRules } from "../principal.ts";
 import { type Scope, SCOPES } from "../scopes.ts";

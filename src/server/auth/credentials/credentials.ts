@@ -3,7 +3,8 @@
  * share it, so a revocation in one takes effect in all. It contains digests, never secrets.
  */
 import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
-import { isJsonObject, LoomError } from "../../../protocol/index.ts";
+import { LoomError } from "../../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/json.ts";
 import { acceptInteger, readOptions } from "../../../protocol/read-options.ts";
 import { MAX_NAME_LENGTH } from "../../../log/log.ts";
 import { LOCAL_OWNER, MAX_OWNER_LENGTH } from "../../../log/rules.ts";

@@ -8,7 +8,8 @@
 import type * as JoseModule from "jose";
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { MAX_OWNER_LENGTH } from "../../../log/rules.ts";
-import { isJsonObject, LoomError } from "../../../protocol/index.ts";
+import { LoomError } from "../../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/json.ts";
 import type { JwtOptions } from "../access.ts";
 import type { Principal } from "../principal.ts";
 import { DEFAULT_SCOPE_PREFIX, DEFAULT_SCOPES, type Scope, SCOPES } from "../scopes.ts";

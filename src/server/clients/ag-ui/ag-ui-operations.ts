@@ -6,13 +6,14 @@ import { LoomError } from "../../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { Caller } from "../../auth/authorize.ts";
+import { findLiveRun } from "../../commands/execute-command.ts";
 import { readIdempotencyKey, respondToCommand } from "../../endpoints/command-endpoint.ts";
 import { openHead } from "../../endpoints/find-branch.ts";
 import { findSession } from "../../endpoints/find-session.ts";
 import { CURSOR_HEADERS } from "../../endpoints/stream-endpoint.ts";
 import { answerClient } from "../client-protocol.ts";
 import { AG_UI } from "./ag-ui-protocol.ts";
-import { describeThread, findLiveRun } from "./describe-thread.ts";
+import { describeThread } from "./describe-thread.ts";
 import { type AgUiRun, decodeRunReference, findAgUiRun } from "./find-run.ts";
 import { sendAgUiRun } from "./send-ag-ui-run.ts";
 
@@ -98,7 +99,7 @@ const stop = defineOperation<"Empty", "AgUiStop">({
   async handle(core, { request, caller, params: { id = "" }, body: { runId } }) {
     const { sessionId: session } = await openHead(core, caller, id, "runs.control");
     const named = runId === undefined ? undefined : await findAgUiRun(core.log, session, runId);
-    const run = runId === undefined ? await findLiveRun(core, session) : (named?.run ?? runId);
+    const run = runId === undefined ? (await findLiveRun(core.log, session))?.runId : (named?.run ?? runId);
     if (run === undefined) throw new LoomError("unknown_run", `Thread "${session}" has no live run`);
     return respondToCommand(core, caller, { type: "cancel", id: readIdempotencyKey(request), session, run_id: run });
   },

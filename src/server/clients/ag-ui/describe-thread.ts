@@ -1,6 +1,8 @@
 /** Describes a thread for TanStack AI: its messages, with `parts`, its live run, and what the run waits for. */
-import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import type { Json, JsonObject } from "../../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/json.ts";
 import type { ServerCore } from "../../api/server-core.ts";
+import { findLiveRun } from "../../commands/execute-command.ts";
 import { encodeRunReference } from "./find-run.ts";
 import { readThread } from "./read-thread.ts";
 import type { AgUiThreadMessage } from "./thread-fold.ts";
@@ -14,10 +16,10 @@ export async function describeThread(
   // A run has at least two messages: that of the user and the answer.
   const maxRuns = limit === undefined ? {} : { maxRuns: Math.ceil(limit / 2) };
   const { fold, cursor } = await readThread(core, { session, before, ...maxRuns });
-  const run = before === undefined ? await findLiveRun(core, session) : undefined;
+  const run = before === undefined ? await findLiveRun(core.log, session) : undefined;
   const interrupts = run === undefined ? [] : listInterrupts(fold.waiting);
   const waiting = new Map(fold.waiting.approvals.map((interrupt) => [interrupt["toolCallId"] as string, interrupt]));
-  const runId = run === undefined ? undefined : await nameRun(core, session, run);
+  const runId = run === undefined ? undefined : await nameRun(core, session, run.runId);
   return {
     messages: toUiMessages(fold.messages, waiting),
     ...(runId === undefined ? {} : { activeRun: { runId } }),
@@ -29,12 +31,6 @@ export async function describeThread(
 /** The ID by which a client can join the run: its own if a client of AG-UI started it. */
 async function nameRun({ log }: ServerCore, session: string, run: string): Promise<string> {
   return (await log.getCommand(session, run)) === undefined ? encodeRunReference(session, run) : run;
-}
-
-/** Returns undefined if no run is live. */
-export async function findLiveRun({ log }: ServerCore, session: string): Promise<string | undefined> {
-  const [latest] = await log.listRuns(session, { limit: 1 });
-  return latest?.status === "live" ? latest.runId : undefined;
 }
 
 interface UiMessage {

@@ -4,7 +4,8 @@
  */
 import type { ControlCommand } from "../../../protocol/control/index.ts";
 import { dropUndefined } from "../../../protocol/drop-undefined.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import type { Json, JsonObject } from "../../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/json.ts";
 import type { AgUiInput, StartRun } from "../../api/shapes.generated.ts";
 import { refuse } from "../../endpoints/read-run-input.ts";
 

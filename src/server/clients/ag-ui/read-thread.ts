@@ -5,9 +5,10 @@
 import { parseCursor } from "../../../log/cursor.ts";
 import { openStream } from "../../../log/index.ts";
 import type { RunInfo } from "../../../log/index.ts";
-import type { Json, StreamModes } from "../../../protocol/index.ts";
+import type { Json } from "../../../protocol/index.ts";
+import type { StreamModes } from "../../../protocol/stream-modes.ts";
 import type { ServerCore } from "../../api/server-core.ts";
-import { blobUrl } from "../../blobs/blob-url.ts";
+import { blobUrl } from "../../blobs/blob-rules.ts";
 import { readRunStart } from "../../endpoints/run-records.ts";
 import { type AgUiThreadMessage, ThreadFold } from "./thread-fold.ts";
 

@@ -4,7 +4,8 @@
  */
 import { SUPERSEDED } from "../../../dialects/ag-ui/carried-events.ts";
 import { PatchedValue } from "../../../dialects/ag-ui/json-patch.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import type { Json, JsonObject } from "../../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/json.ts";
 import { readWaiting, type ThreadWaits } from "./waiting.ts";
 
 /** A message of AG-UI. */

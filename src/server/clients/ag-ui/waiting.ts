@@ -1,5 +1,6 @@
 /** What a run waits for, as the `RUN_FINISHED` of a run that waits says it: approvals, and calls of the client. */
-import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import type { Json, JsonObject } from "../../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/json.ts";
 import type { Answered } from "./find-run.ts";
 
 export interface ThreadWaits {

@@ -6,7 +6,7 @@ import { isLoomError } from "../../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { Caller } from "../../auth/authorize.ts";
-import { blobUrl } from "../../blobs/blob-url.ts";
+import { blobUrl } from "../../blobs/blob-rules.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey, respondToCommand } from "../../endpoints/command-endpoint.ts";
 import { openHead } from "../../endpoints/find-branch.ts";
 import { assertRunStarts } from "../../endpoints/find-session.ts";

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import type { Log, RunInfo, SessionInfo } from "../../../log/index.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import type { Caller } from "../../auth/authorize.ts";
-import { deriveRunId } from "../../commands/derive-run-id.ts";
+import { deriveRunId } from "../../commands/execute-command.ts";
 import { branchBeforeRun, createFork } from "../../endpoints/create-fork.ts";
 import { findBranchWithRun, findHead, type RunBranch } from "../../endpoints/find-branch.ts";
 import { findNewestRun, type FoundRun } from "../../endpoints/find-session.ts";

@@ -5,7 +5,8 @@
  * The body comes from programs of others, so unknown fields and parts are ignored.
  */
 import { readText } from "../../../dialects/frame-traits.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../protocol/index.ts";
+import type { Json, JsonObject } from "../../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/json.ts";
 import type { Chat, StartRun } from "../../api/shapes.generated.ts";
 import { refuse } from "../../endpoints/read-run-input.ts";
 import type { CallAnswer } from "../client-protocol.ts";

@@ -5,7 +5,7 @@
 import { fromOpenaiErrorCode, statusOfFailure } from "../../../dialects/openai-error.ts";
 import { ERROR_CODES, type ErrorCode, type Json, type JsonObject, LoomError } from "../../../protocol/index.ts";
 import { parseObject, toJsonObject } from "../../../protocol/json.ts";
-import { RETRY_HEADER } from "../../api/openai-error.ts";
+import { RETRY_HEADER } from "../../api/adapt-error.ts";
 import { HttpRefusal } from "../../api/refuse-request.ts";
 
 const FAILED = "The run failed";

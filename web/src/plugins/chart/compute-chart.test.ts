@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "loom-agent/protocol";
-import { toVegaLite } from "loom-agent/react";
+import { toVegaLite } from "../../../../src/react/page-parts.ts";
 import type { ChartStyle } from "./chart-style.ts";
 import { type ChartOutcome, computeChart } from "./compute-chart.ts";
 import type { SvgElement } from "./read-svg.ts";

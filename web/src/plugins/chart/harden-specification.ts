@@ -4,7 +4,8 @@
  *
  * Time and number of elements are limited where the chart is computed.
  */
-import { isJsonObject, type Json, type JsonObject } from "loom-agent/protocol";
+import type { Json, JsonObject } from "loom-agent/protocol";
+import { isJsonObject } from "../../../../src/protocol/json.ts";
 
 /** `fetch`: external data or images; `link`: links; `generate`: too many generated rows. */
 export type OmittedPart = "fetch" | "link" | "generate";

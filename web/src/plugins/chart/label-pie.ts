@@ -2,7 +2,8 @@
  * Labels the slices of a pie with their name and share, beside the pie and without overlap. If there are too many slices
  * or too little space, the legend has the shares. Other charts are not changed.
  */
-import { isJsonObject, type Json, type JsonObject } from "loom-agent/protocol";
+import type { Json, JsonObject } from "loom-agent/protocol";
+import { isJsonObject } from "../../../../src/protocol/json.ts";
 import { estimateWidth } from "./rotate-labels.ts";
 
 const MAX_LABELS = 8;

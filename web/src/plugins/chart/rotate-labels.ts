@@ -2,7 +2,8 @@
  * Chooses the angle of the category labels: horizontal if they fit, otherwise 45°. The default of Vega-Lite is
  * vertical, which is hard to read. Angles in the specification take precedence.
  */
-import { isJsonObject, type Json, type JsonObject } from "loom-agent/protocol";
+import type { Json, JsonObject } from "loom-agent/protocol";
+import { isJsonObject } from "../../../../src/protocol/json.ts";
 
 const LETTER_PX = 7;
 /** East Asian characters are about as wide as high. */

@@ -1,0 +1,109 @@
+/**
+ * Decides what happens while the client of a socket reads slowly, for every protocol: which streams wait for room, and
+ * when the client is disconnected.
+ *
+ * Invariants:
+ * - A stream without room is not read further.
+ * - Streams that found no room resume before those that filled it, so that each is served in turn.
+ * - A client that does not read the replies to its requests is disconnected after `MAX_UNSENT` of them.
+ */
+import { LoomError } from "../../protocol/index.ts";
+import { untilAborted } from "../../protocol/until-aborted.ts";
+import type { Chunk } from "../streams/chunk.ts";
+import type { ReaderEnd, StreamReader } from "../streams/stream-reader.ts";
+
+/** Whether more can be sent to a client. All streams share one connection: when it is full, it is full for all of them. */
+export interface ClientRoom {
+  readonly hasRoom: () => boolean;
+  /** Calls back once when there is room or the connection is closed; immediately if that is already so. */
+  readonly whenRoom: (act: () => void) => void;
+}
+
+interface ForwardOptions {
+  /** Ends the wait before the first chunk. */
+  readonly signal?: AbortSignal;
+  /** Called when everything stored so far was sent. */
+  readonly catchUp?: () => void;
+}
+
+export const MAX_UNSENT = 1000;
+
+export class Backpressure {
+  readonly #room: ClientRoom;
+  /** Readers that found no room, the longest waiting first. */
+  readonly #deferred = new Set<StreamReader>();
+  /** Readers that filled the room. */
+  readonly #served = new Set<StreamReader>();
+  #isWatching = false;
+  /** Replies sent since there was room. */
+  #unsent = 0;
+
+  constructor(room: ClientRoom) {
+    this.#room = room;
+  }
+
+  /** Counts a reply, which does not wait for room. Returns false if the client has too many to read. */
+  mayReply(): boolean {
+    if (this.#room.hasRoom()) this.#unsent = 0;
+    else {
+      this.#unsent++;
+      this.#watch();
+    }
+    return this.#unsent <= MAX_UNSENT;
+  }
+
+  /** Passes the chunks of a reader to `send` while there is room. Resolves when the reader has ended. */
+  async forward(
+    reader: StreamReader,
+    send: (chunk: Chunk) => void,
+    { signal, catchUp }: ForwardOptions = {},
+  ): Promise<ReaderEnd> {
+    if (!this.#room.hasRoom()) await this.#untilRoom(signal);
+    const { promise, resolve } = Promise.withResolvers<ReaderEnd>();
+    reader.start({
+      mayWrite: () => this.#mayContinue(reader, this.#deferred),
+      write: (chunk) => {
+        send(chunk);
+        return this.#mayContinue(reader, this.#served);
+      },
+      catchUp: () => catchUp?.(),
+      end: (end) => {
+        this.#deferred.delete(reader);
+        this.#served.delete(reader);
+        resolve(end);
+      },
+    });
+    return promise;
+  }
+
+  async #untilRoom(signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#room.whenRoom(resolve);
+    await (signal === undefined ? promise : untilAborted(promise, signal, () => undefined));
+  }
+
+  #mayContinue(reader: StreamReader, waiting: Set<StreamReader>): boolean {
+    if (this.#room.hasRoom()) return true;
+    waiting.add(reader);
+    this.#watch();
+    return false;
+  }
+
+  #watch(): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    this.#room.whenRoom(() => {
+      this.#isWatching = false;
+      this.#unsent = 0;
+      const readers = [...this.#deferred, ...this.#served];
+      this.#deferred.clear();
+      this.#served.clear();
+      for (const reader of readers) reader.resume();
+    });
+  }
+}
+
+/** The error that closes the socket of a client that is too slow. It can resume after the cursor. */
+export function tooSlow(cursor?: string): LoomError {
+  return new LoomError("backlog_full", "The client reads too slowly", cursor === undefined ? {} : { cursor });
+}
