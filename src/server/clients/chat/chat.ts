@@ -18,8 +18,7 @@ import { isRunRead, CURSOR_HEADERS, readLastEventId, sendRun, sendStream } from 
 import { readLooseBody } from "../../guard/assert-known-fields.ts";
 import { isRequestId } from "../../guard/read-request-info.ts";
 import { AI_SDK } from "../ai-sdk/ai-sdk-protocol.ts";
-import { answerClient } from "../client-protocol.ts";
-import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
+import { answerClient, applyPolicy, authorizePolicy } from "../client-protocol.ts";
 
 const ANSWER = {
   description: "Messages of specification 003, up to `session_end`; chunks of the AI SDK for a body with `messages`",
