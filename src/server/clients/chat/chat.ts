@@ -36,7 +36,6 @@ const chat = defineOperation<"ChatOptions", "Chat">({
   id: "chat",
   method: "POST",
   path: "/api/chat",
-  tag: "chat",
   summary: "Send a message and stream the answer (specification 003, or the AI SDK)",
   description:
     "A missing session is created and named in `session_start`. With `Last-Event-ID` no run is started; the rest of the interrupted one is sent. A body with `messages` is one of the AI SDK and is answered with its UI message stream.",
@@ -88,7 +87,6 @@ const resumeChat = defineOperation<"ResumeChat">({
   id: "resumeChat",
   method: "GET",
   path: "/api/chat",
-  tag: "chat",
   summary: "Stream the latest run of a chat, or the rest of one, to an EventSource",
   headers: CURSOR_HEADERS,
   query: "ResumeChat",
