@@ -25,6 +25,18 @@ describe("labels", () => {
     expect(limit({ model: "m", direction: "prompt" }).labels).toEqual({ model: "m", direction: "prompt" });
   });
 
+  it("are not mixed up, whatever they contain", () => {
+    const limit = createLabelLimit(9);
+    const pairs = [
+      { stage: "a 4 code 1 b", code: "c" },
+      { stage: "a", code: "4 code 1 b c" },
+      { stage: "a code 1 b", code: "c" },
+    ];
+    const keys = pairs.map((pair) => limit(pair).key);
+    expect(new Set(keys).size).toBe(3);
+    expect(pairs.map((pair) => limit(pair).key)).toEqual(keys);
+  });
+
   it("that occur together are limited together", () => {
     const limit = createLabelLimit(2);
     expect(limit({ stage: "s", code: "a" }).labels).toEqual({ stage: "s", code: "a" });

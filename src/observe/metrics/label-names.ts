@@ -61,7 +61,7 @@ export function createLabelLimit(maxLabels: number): (labels: MetricLabels) => L
   };
   return (labels) => {
     let given = "";
-    for (const label in labels) given += `${label}\n${labels[label]}\n`;
-    return recent.getOrCreate(given, () => limit(labels));
+    for (const label in labels) given += `${label} ${labels[label]?.length} ${labels[label]} `;
+    return given.length > MAX_INPUT ? limit(labels) : recent.getOrCreate(given, () => limit(labels));
   };
 }
