@@ -1,17 +1,5 @@
 /** A knowledge base that is opened on first use, so that runs without a search and server starts do not pay for it. */
-import type {
-  AddedDocument,
-  ByteDocument,
-  DocumentInfo,
-  DocumentText,
-  KnowledgeBase,
-  KnowledgeBaseStats,
-  Passage,
-  ReadDocumentOptions,
-  RetrieveOptions,
-  SearchHit,
-  SearchOptions,
-} from "../../context/index.ts";
+import type { KnowledgeBase } from "../../context/index.ts";
 import { MIN_SCORE } from "../../context/knowledge-base/rank-passages.ts";
 import type { ServedKnowledge } from "../../server/index.ts";
 import type { CollectionSearcher } from "../../tools/index.ts";
@@ -23,6 +11,14 @@ export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, A
   readonly #choice: KnowledgeChoice;
   readonly #onFailure: (error: unknown) => void;
   readonly #store: SharedStore | undefined;
+  readonly retrieve: KnowledgeBase["retrieve"] = async (...args) => (await this.#open()).retrieve(...args);
+  readonly search: KnowledgeBase["search"] = async (...args) => (await this.#open()).search(...args);
+  readonly list: KnowledgeBase["list"] = async (...args) => (await this.#open()).list(...args);
+  readonly read: KnowledgeBase["read"] = async (...args) => (await this.#open()).read(...args);
+  readonly stats: KnowledgeBase["stats"] = async (...args) => (await this.#open()).stats(...args);
+  readonly addBytes: KnowledgeBase["addBytes"] = async (...args) => (await this.#open()).addBytes(...args);
+  readonly removeDocument: KnowledgeBase["removeDocument"] = async (...args) =>
+    (await this.#open()).removeDocument(...args);
   #base: Promise<KnowledgeBase> | undefined;
   #isFailureReported = false;
 
@@ -33,34 +29,6 @@ export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, A
     this.#choice = choice;
     this.#store = store;
     this.#onFailure = onFailure;
-  }
-
-  async retrieve(query: string, options: RetrieveOptions): Promise<readonly Passage[]> {
-    return (await this.#open()).retrieve(query, options);
-  }
-
-  async search(query: string, options: SearchOptions = {}): Promise<readonly SearchHit[]> {
-    return (await this.#open()).search(query, options);
-  }
-
-  async list(options?: Parameters<KnowledgeBase["list"]>[0]): Promise<readonly DocumentInfo[]> {
-    return (await this.#open()).list(options);
-  }
-
-  async read(uri: string, options?: ReadDocumentOptions): Promise<DocumentText | undefined> {
-    return (await this.#open()).read(uri, options);
-  }
-
-  async stats(): Promise<KnowledgeBaseStats> {
-    return (await this.#open()).stats();
-  }
-
-  async addBytes(document: ByteDocument): Promise<AddedDocument> {
-    return (await this.#open()).addBytes(document);
-  }
-
-  async removeDocument(uri: string): Promise<boolean> {
-    return (await this.#open()).removeDocument(uri);
   }
 
   #open(): Promise<KnowledgeBase> {
