@@ -17,10 +17,10 @@ import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, Mode
 import { classifyFault, type ModelFault } from "./model-fault.ts";
 import { recordRefusal } from "./refused-features.ts";
 import { findRefusedReasoning, leaveOutRefused } from "./request-reasoning.ts";
-import { pauseFor } from "./part-stream.ts";
 import type { StreamPart } from "./stream-part.ts";
 import { splitPart, ThinkTags } from "./think-tags.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
+import { pauseFor } from "../protocol/pause-for.ts";
 
 /**
  * Calls a model and streams its answer to `listener`. Resolves with the complete answer.
