@@ -6,6 +6,7 @@
  */
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { createSseDecoder } from "../framing/index.ts";
+import { pauseFor } from "../protocol/pause-for.ts";
 import type { LoomUIMessage } from "./loom-ui-message.ts";
 
 /** Options of `LoomChatTransport`. */
@@ -259,16 +260,6 @@ function readDetail(text: string): string {
 /** Waits longer with each attempt; rejects when aborted. */
 async function pause(attempt: number, signal: AbortSignal | undefined): Promise<void> {
   const delay = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
-  await new Promise<void>((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason instanceof Error ? signal.reason : new DOMException("Aborted", "AbortError"));
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, delay);
-    if (signal?.aborted === true) stop();
-    signal?.addEventListener("abort", stop, { once: true });
-  });
+  await pauseFor(delay, signal);
+  signal?.throwIfAborted();
 }

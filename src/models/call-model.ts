@@ -16,10 +16,10 @@ import { AttemptMonitor, createCancelled } from "./attempt-monitor.ts";
 import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, ModelResult } from "./model.ts";
 import { classifyFault, type ModelFault, recordRefusal } from "./model-fault.ts";
 import { findRefusedReasoning, leaveOutRefused } from "./request-reasoning.ts";
-import { pauseFor } from "./part-stream.ts";
 import type { StreamPart } from "./stream-part.ts";
 import { splitPart, ThinkTags } from "./think-tags.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
+import { pauseFor } from "../protocol/pause-for.ts";
 
 /**
  * Calls a model and streams its answer to `listener`. Resolves with the complete answer.

@@ -10,7 +10,8 @@ import { fillSchema } from "./demo/demo-task.ts";
 import { LABEL, SUMMARY } from "./demo/demo-texts.ts";
 import { type DemoConversation, readConversation } from "./demo/read-conversation.ts";
 import type { LanguageModel, ModelMessage, ModelTool } from "./model.ts";
-import { createPartStream, type PartSource, pauseFor } from "./part-stream.ts";
+import { pauseFor } from "../protocol/pause-for.ts";
+import { createPartStream, type PartSource } from "./part-stream.ts";
 import { createAnswerParts, splitText } from "./create-parts.ts";
 import type { StreamPart } from "./stream-part.ts";
 

@@ -52,19 +52,6 @@ export function createPartStream(source: PartSource, signal?: AbortSignal): Read
   );
 }
 
-/** Waits `ms` milliseconds or until `signal` aborts; resolves in both cases and leaves no timer. */
-export async function pauseFor(ms: number, signal?: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
-  });
-}
-
 /** Waits until the signal aborts: simulates a provider that stops sending. */
 export async function waitForAbort(signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));

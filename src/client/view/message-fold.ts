@@ -18,7 +18,8 @@ import type {
 import type { PartContent } from "./event-parts.ts";
 import { GrowingList } from "./growing-list.ts";
 import { JoinedText } from "./joined-text.ts";
-import type { PartAuthor, PartCell } from "./part-cell.ts";
+import type { PartAuthor } from "./part-author.ts";
+import type { PartCell } from "./part-cell.ts";
 import { TextCell, type TextKind } from "./text-cell.ts";
 import { ToolCell } from "./tool-cell.ts";
 import type { TurnQuota } from "./turn-quota.ts";

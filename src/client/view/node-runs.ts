@@ -8,7 +8,7 @@ import type { NodeEnterEvent, NodeExitEvent } from "../../protocol/events.genera
 import type { GraphNodeView, NodeRunView } from "../view.ts";
 import type { GraphFold } from "./graph-fold.ts";
 import { changeEntry, GrowingList, type ViewQuota } from "./growing-list.ts";
-import { PartAuthor } from "./part-cell.ts";
+import { PartAuthor } from "./part-author.ts";
 import { UniqueKeys } from "./unique-keys.ts";
 import { withFields } from "./with-fields.ts";
 

@@ -6,7 +6,7 @@
 import { type CallFrame, CallKeys } from "../../protocol/call-keys.ts";
 import type { ToolCallChunkEvent, ToolCallEvent } from "../../protocol/events.generated.ts";
 import type { MessageFold } from "./message-fold.ts";
-import type { PartAuthor } from "./part-cell.ts";
+import type { PartAuthor } from "./part-author.ts";
 import type { CallEvent, ToolCell } from "./tool-cell.ts";
 
 const PHASES = {

@@ -14,7 +14,7 @@ import { MessageFold } from "./message-fold.ts";
 import { ModelCallFold } from "./model-call-fold.ts";
 import { NodeRuns } from "./node-runs.ts";
 import { RunProof } from "./run-proof.ts";
-import type { PartAuthor } from "./part-cell.ts";
+import type { PartAuthor } from "./part-author.ts";
 import { ToolCallFold } from "./tool-call-fold.ts";
 import { TreeFold } from "./tree-fold.ts";
 import { hasLongId, type TurnHost, TurnQuota } from "./turn-quota.ts";

@@ -16,7 +16,7 @@ import {
   CONSTANTS,
   FUNCTIONS,
   isExact,
-  type Operation,
+  type CalculatorOperation,
   OperationError,
   POSTFIX_OPERATORS,
   PREFIX_OPERATORS,
@@ -104,7 +104,7 @@ class ExpressionParser {
     for (;;) {
       const token = this.#take(...symbols);
       if (token === undefined) return value;
-      value = this.#apply(token, BINARY_OPERATORS[token.text] as Operation, value, readOperand());
+      value = this.#apply(token, BINARY_OPERATORS[token.text] as CalculatorOperation, value, readOperand());
     }
   }
 
@@ -112,7 +112,7 @@ class ExpressionParser {
     const token = this.#take("+", "-", "√");
     if (token === undefined) return this.#readPower();
     const value = this.#nest(token, () => this.#readSign());
-    return this.#apply(token, PREFIX_OPERATORS[token.text] as Operation, value);
+    return this.#apply(token, PREFIX_OPERATORS[token.text] as CalculatorOperation, value);
   }
 
   #readPower(): CalculatorValue {
@@ -120,7 +120,7 @@ class ExpressionParser {
     const token = this.#take("^");
     if (token === undefined) return base;
     const exponent = this.#nest(token, () => this.#readSign());
-    return this.#apply(token, BINARY_OPERATORS[token.text] as Operation, base, exponent);
+    return this.#apply(token, BINARY_OPERATORS[token.text] as CalculatorOperation, base, exponent);
   }
 
   #readPostfix(): CalculatorValue {
@@ -129,7 +129,7 @@ class ExpressionParser {
       const token = this.#peek();
       if (token.text !== "!" && !(token.text === "%" && this.#isPercent())) return value;
       this.#next++;
-      value = this.#apply(token, POSTFIX_OPERATORS[token.text] as Operation, value);
+      value = this.#apply(token, POSTFIX_OPERATORS[token.text] as CalculatorOperation, value);
     }
   }
 
@@ -183,7 +183,11 @@ class ExpressionParser {
   }
 
   /** Applies an operator or function. Limits the result, and the time spent on long numbers. */
-  #apply(token: ExpressionToken, operation: Operation, ...values: readonly CalculatorValue[]): CalculatorValue {
+  #apply(
+    token: ExpressionToken,
+    operation: CalculatorOperation,
+    ...values: readonly CalculatorValue[]
+  ): CalculatorValue {
     try {
       const result = operation(...values);
       assertInRange(result);

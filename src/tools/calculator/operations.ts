@@ -17,7 +17,7 @@ import {
 
 /** An exact fraction, or a double once a function without an exact result was used. */
 export type CalculatorValue = Rational | number;
-export type Operation = (...values: CalculatorValue[]) => CalculatorValue;
+export type CalculatorOperation = (...values: CalculatorValue[]) => CalculatorValue;
 
 /** Why an operation has no result. The message continues a sentence that begins with the operator or function. */
 export class OperationError extends Error {}
@@ -58,7 +58,7 @@ const takeRemainder = requireDivisor(
   ),
 );
 
-export const BINARY_OPERATORS: Operators = {
+export const BINARY_OPERATORS: CalculatorOperators = {
   "+": combine(
     (a, b) => makeRational(a.n * b.d + b.n * a.d, a.d * b.d),
     (a, b) => a + b,
@@ -81,15 +81,15 @@ export const BINARY_OPERATORS: Operators = {
   "^": raise,
 };
 
-export const PREFIX_OPERATORS: Operators = { "+": (value) => value, "-": negate, "√": takeSquareRoot };
+export const PREFIX_OPERATORS: CalculatorOperators = { "+": (value) => value, "-": negate, "√": takeSquareRoot };
 
-export const POSTFIX_OPERATORS: Operators = {
+export const POSTFIX_OPERATORS: CalculatorOperators = {
   "!": takeFactorial,
   "%": (value) => (isExact(value) ? scale(value, -2) : value / 100),
 };
 
-interface Operators {
-  readonly [symbol: string]: Operation;
+interface CalculatorOperators {
+  readonly [symbol: string]: CalculatorOperation;
 }
 
 function negate(value: CalculatorValue): CalculatorValue {
@@ -164,7 +164,7 @@ function estimateLogarithm(value: CalculatorValue, base: number): number {
 }
 
 /** Creates a function that rounds to an integer, or to a number of decimals. */
-function roundWith(toInteger: (value: Rational) => bigint): Operation {
+function roundWith(toInteger: (value: Rational) => bigint): CalculatorOperation {
   return (value, digits = makeRational(0n)) => {
     const places = isExact(digits) && digits.d === 1n ? Number(digits.n) : Number.NaN;
     if (!(Math.abs(places) <= MAX_ROUND))
@@ -177,7 +177,7 @@ function roundWith(toInteger: (value: Rational) => bigint): Operation {
   };
 }
 
-function findBest(isBetter: (order: number) => boolean): Operation {
+function findBest(isBetter: (order: number) => boolean): CalculatorOperation {
   return (...values) => values.reduce((best, value) => (isBetter(compare(value, best)) ? value : best));
 }
 
@@ -194,10 +194,10 @@ function takeTangent(value: number): number {
 export interface CalculatorFunction {
   readonly min: number;
   readonly max: number;
-  readonly apply: Operation;
+  readonly apply: CalculatorOperation;
 }
 
-function takes(min: number, max: number, apply: Operation): CalculatorFunction {
+function takes(min: number, max: number, apply: CalculatorOperation): CalculatorFunction {
   return { min, max, apply };
 }
 

@@ -16,7 +16,7 @@ export interface FetchRequest {
   readonly contentType?: string | undefined;
 }
 
-export interface FollowOptions {
+export interface RedirectOptions {
   readonly headers: { readonly [name: string]: string };
   /** Code `url_refused`. */
   readonly maxRedirects: number;
@@ -43,7 +43,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 export async function followRedirects<T>(
   first: FetchRequest,
   rules: UrlRules,
-  { headers, maxRedirects, timeoutMs, noun, exchange = openExchange }: FollowOptions,
+  { headers, maxRedirects, timeoutMs, noun, exchange = openExchange }: RedirectOptions,
   outer: AbortSignal,
   read: (final: FinalResponse, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

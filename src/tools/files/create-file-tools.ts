@@ -5,18 +5,17 @@
 import { Buffer } from "node:buffer";
 import { access, constants, rmdir, unlink } from "node:fs/promises";
 import { LoomError } from "../../protocol/index.ts";
-import { defineTool, refineInput } from "../define-tool.ts";
-import { describeInput } from "../describe-input.ts";
 import {
   acceptInteger,
   acceptNumber,
-  ANY_OPTION,
   BOOLEAN_OPTION,
   type OptionsOf,
   type OptionTable,
   readOptions,
   withDefault,
 } from "../../protocol/read-options.ts";
+import { APPROVAL_OPTION, defineTool, refineInput } from "../define-tool.ts";
+import { describeInput } from "../describe-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { nameSubject } from "../summarize-tool.ts";
 import { toolResult } from "../tool-result.ts";
@@ -52,17 +51,17 @@ export interface FileToolOptions {
   readonly timeoutMs?: number;
 }
 
-/** `defineTool` checks `approval`. */
-const FILE_OPTIONS = {
+/** A misspelled `readOnly` would let the model write. */
+const OPTIONS = {
   readOnly: withDefault(BOOLEAN_OPTION, false),
-  approval: withDefault<NonNullable<FileToolOptions["approval"]>>(ANY_OPTION, "always"),
-  maxReadBytes: withDefault(acceptNumber(0), 64 * 1024),
-  maxScanBytes: withDefault(acceptNumber(0), 64 * 1024 * 1024),
-  maxWriteBytes: withDefault(acceptNumber(0), 1024 * 1024),
-  maxEntries: withDefault(acceptNumber(0), 1000),
-  maxMatches: withDefault(acceptNumber(0), 200),
-  maxSearchedBytes: withDefault(acceptNumber(0), 1024 * 1024),
-  maxDepth: withDefault(acceptNumber(0), 8),
+  approval: withDefault<ApprovalPolicy<{ readonly path: string }>>(APPROVAL_OPTION, "always"),
+  maxReadBytes: withDefault(acceptNumber(1), 64 * 1024),
+  maxScanBytes: withDefault(acceptNumber(1), 64 * 1024 * 1024),
+  maxWriteBytes: withDefault(acceptNumber(1), 1024 * 1024),
+  maxEntries: withDefault(acceptNumber(1), 1000),
+  maxMatches: withDefault(acceptNumber(1), 200),
+  maxSearchedBytes: withDefault(acceptNumber(1), 1024 * 1024),
+  maxDepth: withDefault(acceptInteger(1), 8),
   timeoutMs: withDefault(acceptInteger(1), 30_000),
 } as const satisfies OptionTable<FileToolOptions>;
 
@@ -72,7 +71,7 @@ const MAX_SEARCHED_ENTRIES = 10_000;
 /** Characters reserved for the note after the text of a file. */
 const NOTE_CHARACTERS = 1024;
 
-type FileToolSettings = OptionsOf<typeof FILE_OPTIONS>;
+type FileToolSettings = OptionsOf<typeof OPTIONS>;
 
 /**
  * Creates the tools `read_file`, `list_files`, `search_files`, `write_file` and `delete_file` for the files below `root`. Paths and
@@ -81,7 +80,7 @@ type FileToolSettings = OptionsOf<typeof FILE_OPTIONS>;
  * Throws `tool_invalid` if `root` is empty, and `invalid_arguments` for a wrong option.
  */
 export function createFileTools(root: string, options: FileToolOptions = {}): Tool[] {
-  const settings = readOptions(FILE_OPTIONS, options);
+  const settings = readOptions(OPTIONS, options);
   // An empty path would mean the current directory of the process.
   if (typeof root !== "string" || root.trim() === "")
     throw new LoomError("tool_invalid", "The workspace must be the path of a folder");
