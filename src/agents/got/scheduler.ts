@@ -34,9 +34,9 @@ interface JobEntry<T extends ScheduledJob> {
 export class Scheduler {
   #free: number;
   /** Jobs ready to start, in order. */
-  readonly #ready = new Queue();
+  readonly #ready: (() => void)[] = [];
   /** Started jobs that want their slot back. They have priority. */
-  readonly #returning = new Queue();
+  readonly #returning: (() => void)[] = [];
   #failure: { readonly error: unknown } | undefined;
 
   constructor(slots: number) {
@@ -187,24 +187,4 @@ function listSkipped<T extends ScheduledJob>(
 /** Turns a synchronous throw into a rejection. */
 async function call<T>(work: () => Promise<T>): Promise<T> {
   return work();
-}
-
-/** A first-in, first-out queue with constant cost per item. */
-class Queue {
-  #items: (() => void)[] = [];
-  #first = 0;
-
-  push(item: () => void): void {
-    this.#items.push(item);
-  }
-
-  shift(): (() => void) | undefined {
-    const item = this.#items[this.#first];
-    if (item !== undefined) this.#first++;
-    else if (this.#first > 0) {
-      this.#items = [];
-      this.#first = 0;
-    }
-    return item;
-  }
 }
