@@ -78,8 +78,9 @@ export function createReactGraph(context: ReactContext) {
         context.lastNodeId = node.span.nodeId;
         const calls = listCalls(state.messages.at(-1));
         if (calls.length === 0) return {};
-        const { span, signal, ready, endedCalls } = node;
+        const { span, signal, endedCalls } = node;
         const { malformed } = state;
+        const ready = (): Promise<void> => node.ready();
         const content = await answerCalls(context, calls, { span, signal, ready, endedCalls, malformed });
         return { messages: [{ role: "tool", content }] as const };
       },
