@@ -49,7 +49,7 @@ export function createReactGraph(context: ReactContext) {
         const { output, stage, toolbox } = context;
         const hasTools = toolbox.names.length > 0;
         if (state.round === context.maxIterations) reportLimit(node, context.maxIterations);
-        const { content, calls, result } = await think(context, composePrompt(context, state, isLast), {
+        const { content, calls, result } = await think(context, composeMessages(context, state, isLast), {
           span: node.span,
           signal: node.signal,
           ...(hasTools ? { tools: toolbox.describe() } : {}),
@@ -102,7 +102,7 @@ export function createReactGraph(context: ReactContext) {
   });
 }
 
-function composePrompt(
+function composeMessages(
   { system, history, output }: ReactContext,
   { messages }: ReactState,
   isLast: boolean,
