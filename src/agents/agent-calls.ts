@@ -24,8 +24,8 @@ export interface AgentCallsOptions {
   /** Whether the agent can answer calls that ask for structured output. */
   readonly hasOutput: boolean;
   readonly approve: Approve | undefined;
-  readonly maxCalls: number | undefined;
-  readonly maxContextBytes: number | undefined;
+  readonly maxCalls: number;
+  readonly maxContextBytes: number;
 }
 
 /** How the program made a call. */
@@ -33,9 +33,6 @@ export interface CallManner extends Pick<AgentCallRequest["origin"], "source" | 
   /** Whether the caller can answer approval requests while the run goes on. */
   readonly isAnswerable?: boolean;
 }
-
-const MAX_CALLS = 1000;
-const MAX_CONTEXT_BYTES = 16 * 1024;
 
 export class AgentCalls {
   readonly #host: AgentCallHost;
@@ -64,7 +61,7 @@ export class AgentCalls {
   create(message: AgentInput, how: CallManner, options: AgentCallOptions): AgentCall {
     try {
       if (this.#drained !== undefined) throw new LoomError("session_closed", "The agent is closed");
-      const { maxCalls: limit = MAX_CALLS } = this.#options;
+      const { maxCalls: limit } = this.#options;
       if (this.#active.size >= limit)
         throw new LoomError("too_many_open", `The agent already has ${limit} active calls`, { limit });
       const call = new AgentCall(this.#host, this.#check(message, how, options));
@@ -121,7 +118,7 @@ export class AgentCalls {
 
   /** Returns a copy, because the caller may change the object while the call waits for its turn. */
   #checkContext(context: object): JsonObject {
-    const { maxContextBytes = MAX_CONTEXT_BYTES } = this.#options;
+    const { maxContextBytes } = this.#options;
     let text: string;
     try {
       // Undefined for values that JSON cannot express.

@@ -12,7 +12,7 @@ import type { Session } from "../engine/index.ts";
 import type { Log } from "../log/index.ts";
 import { MemoryLog } from "../log/memory-log.ts";
 import { LoomError } from "../protocol/index.ts";
-import { acceptInteger, type OptionTable } from "../protocol/read-options.ts";
+import { acceptInteger, type OptionTable, readOptions, withDefault } from "../protocol/read-options.ts";
 
 /** Limits of the log in memory. */
 export interface MemoryOptions {
@@ -24,10 +24,10 @@ export interface MemoryOptions {
   readonly maxBytes?: number;
 }
 
-export const MEMORY_OPTIONS: OptionTable<MemoryOptions> = {
-  maxSessions: acceptInteger(1),
-  maxBytes: acceptInteger(1),
-};
+export const MEMORY_OPTIONS = {
+  maxSessions: withDefault(acceptInteger(1), 1000),
+  maxBytes: withDefault(acceptInteger(1), 64 * 1024 * 1024),
+} as const satisfies OptionTable<MemoryOptions>;
 
 export interface AgentSessionsOptions {
   readonly log: Log | undefined;
@@ -36,9 +36,6 @@ export interface AgentSessionsOptions {
   /** Called when a session is evicted or its temporary log is dropped. */
   onDiscarded(sessionId: string): void;
 }
-
-const MAX_SESSIONS = 1000;
-const MAX_BYTES = 64 * 1024 * 1024;
 
 export interface HeldSession {
   readonly session: Session;
@@ -54,6 +51,7 @@ interface SharedSession {
 
 export class AgentSessions {
   readonly #options: AgentSessionsOptions;
+  readonly #memory: Required<MemoryOptions>;
   readonly #log: Log;
   /** Sessions of the log in memory, least recently used first. */
   readonly #remembered = new Set<string>();
@@ -62,6 +60,7 @@ export class AgentSessions {
 
   constructor(options: AgentSessionsOptions) {
     this.#options = options;
+    this.#memory = readOptions(MEMORY_OPTIONS, options.memory ?? {});
     this.#log = options.log ?? new MemoryLog();
   }
 
@@ -88,14 +87,14 @@ export class AgentSessions {
     ]);
     const release = async (): Promise<void> => {
       await held.release();
-      await this.#log.prune({ maxBytes: this.#options.memory?.maxBytes ?? MAX_BYTES });
+      await this.#log.prune({ maxBytes: this.#memory.maxBytes });
     };
     return { session: held.session, release };
   }
 
   /** Marks this session as most recently used. Returns the one to evict if there is no room. */
   #makeRoom(sessionId: string): string | undefined {
-    const limit = this.#options.memory?.maxSessions ?? MAX_SESSIONS;
+    const limit = this.#memory.maxSessions;
     let oldest: string | undefined;
     if (!this.#remembered.has(sessionId) && this.#remembered.size >= limit) {
       oldest = [...this.#remembered].find((known) => !this.#shared.has(known));

@@ -44,7 +44,7 @@ import type { AgentInput } from "./agent-input.ts";
 import { AgentCalls, type CallManner } from "./agent-calls.ts";
 import { type AgentEvent, toAgentEvent } from "./agent-event.ts";
 import { type AgentToolOptions, createAgentTool } from "./agent-tool.ts";
-import { checkAgentOptions } from "./check-agent-options.ts";
+import { checkAgentOptions, LIFE_OPTIONS } from "./check-agent-options.ts";
 import { inheritRules } from "./parent-call.ts";
 import { ModelStrategy } from "./model-strategy.ts";
 import { type OutputEvent, OutputProjection } from "./output-event.ts";
@@ -75,9 +75,6 @@ type RecoveryHandlers = Pick<SessionOptions, "maxAttempts"> &
       | "onEnd"
     >
   >;
-
-const CALLBACK_WAIT_MS = 1000;
-const SESSION_WAIT_MS = 600_000;
 
 /**
  * Creates an agent that answers messages with a model and tools.
@@ -451,8 +448,9 @@ export class Agent {
   }
 
   #createCalls(): AgentCalls {
-    const { log, memory, approve, maxCalls, maxContextBytes, onError } = this.#options;
-    const { callbackWaitMs = CALLBACK_WAIT_MS, sessionWaitMs = SESSION_WAIT_MS } = this.#options;
+    const { log, memory, approve, onError } = this.#options;
+    const limits = readOptions(LIFE_OPTIONS, this.#options, { isPart: true });
+    const { maxCalls, maxContextBytes, callbackWaitMs, sessionWaitMs } = limits;
     const sessions = new AgentSessions({
       log,
       memory,

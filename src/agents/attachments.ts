@@ -8,7 +8,15 @@
 import { describeFile, isTextType } from "../models/describe-file.ts";
 import type { AttachmentPart, LanguageModel, ModelMessage, UserPart } from "../models/model.ts";
 import type { SaveBlob } from "../tools/tool-host.ts";
-import { acceptNumber, type OptionTable, TEXTS_OPTION } from "../protocol/read-options.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
+import {
+  acceptNumber,
+  type OptionsOf,
+  type OptionTable,
+  readOptions,
+  TEXTS_OPTION,
+  withDefault,
+} from "../protocol/read-options.ts";
 
 /** Storage for the files of sessions. */
 export interface AgentBlobs {
@@ -30,12 +38,12 @@ export interface AttachmentOptions {
   readonly maxTextCharacters?: number;
 }
 
-export const ATTACHMENT_OPTIONS: OptionTable<AttachmentOptions> = {
+export const ATTACHMENT_OPTIONS = {
   accepts: TEXTS_OPTION,
-  maxFiles: acceptNumber(0),
-  maxBytes: acceptNumber(0),
-  maxTextCharacters: acceptNumber(0),
-};
+  maxFiles: withDefault(acceptNumber(0), 20),
+  maxBytes: withDefault(acceptNumber(0), 20 * 1024 * 1024),
+  maxTextCharacters: withDefault(acceptNumber(0), 100_000),
+} as const satisfies OptionTable<AttachmentOptions>;
 
 export interface AttachmentsHost {
   readonly sessionId: string;
@@ -50,14 +58,12 @@ export interface AttachmentsHost {
 /** Undefined if the blob does not exist; `larger` if it has more bytes than its reference says. */
 type ReadFile = Uint8Array | "larger" | undefined;
 
-const MAX_FILES = 20;
-const MAX_BYTES = 20 * 1024 * 1024;
-const MAX_TEXT = 100_000;
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const DOCUMENTS = [...IMAGES, "application/pdf"];
 
 export class Attachments {
   readonly #host: AttachmentsHost;
+  readonly #limits: OptionsOf<typeof ATTACHMENT_OPTIONS>;
   readonly #accepts: ReadonlySet<string>;
   /** Files by blob ID, only those of the latest prompt. */
   #read = new Map<string, Promise<ReadFile>>();
@@ -66,7 +72,8 @@ export class Attachments {
 
   constructor(host: AttachmentsHost) {
     this.#host = host;
-    this.#accepts = new Set(host.options?.accepts ?? listAccepted(host.model.provider));
+    this.#limits = readOptions(ATTACHMENT_OPTIONS, host.options ?? {});
+    this.#accepts = new Set(this.#limits.accepts ?? listAccepted(host.model.provider));
   }
 
   /** Returns the same array if the messages have no files. */
@@ -79,7 +86,7 @@ export class Attachments {
     messages: readonly ModelMessage[],
     parts: readonly AttachmentPart[],
   ): Promise<readonly ModelMessage[]> {
-    const { maxFiles = MAX_FILES, maxBytes = MAX_BYTES } = this.#host.options ?? {};
+    const { maxFiles, maxBytes } = this.#limits;
     const chosen = new Map<string, AttachmentPart>();
     let bytes = 0;
     for (const part of parts.toReversed()) {
@@ -122,11 +129,11 @@ export class Attachments {
     if (data === undefined) return note(part, "no longer exists");
     if (data === "larger") return note(part, "was omitted because it is larger than stated");
     if (isText) return this.#quote(part, data);
-    return { type: "file", mediaType, ...(name === undefined ? {} : { filename: name }), data };
+    return { type: "file", mediaType, ...dropUndefined({ filename: name }), data };
   }
 
   #quote(part: AttachmentPart, data: Uint8Array): UserPart {
-    const { maxTextCharacters = MAX_TEXT } = this.#host.options ?? {};
+    const { maxTextCharacters } = this.#limits;
     // At most four bytes per character, so the rest of a large file need not be decoded.
     const text = new TextDecoder().decode(data.subarray(0, 4 * maxTextCharacters));
     const isCut = text.length > maxTextCharacters || data.length > 4 * maxTextCharacters;

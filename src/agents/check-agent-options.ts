@@ -21,6 +21,7 @@ import {
   orElse,
   readOptions,
   TEXT_OPTION,
+  withDefault,
 } from "../protocol/read-options.ts";
 import { REASONING_LEVELS } from "../protocol/reasoning-level.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
@@ -39,22 +40,22 @@ import { TOT_OPTIONS } from "./tot/tot-settings.ts";
 const isObject = (value: unknown): boolean => OBJECT_OPTION.accepts(value);
 
 /** The options that every agent has. */
-export const LIFE_OPTIONS: OptionTable<AgentLifeOptions> = {
+export const LIFE_OPTIONS = {
   callbacks: acceptListOf("an array of objects with `onEvent`", isCallback),
   callbackOptions: acceptObject(CALLBACK_OPTIONS),
-  callbackWaitMs: MILLISECONDS_OPTION,
+  callbackWaitMs: withDefault(MILLISECONDS_OPTION, 1000),
   metrics: orElse(acceptMethods("a MetricsCollector", "openRun", "summary"), "false", (value) => value === false),
   observers: acceptListOf("an array of objects with `openRun`", (item) => hasMethods(item, "openRun")),
   log: acceptMethods("a Log", "append", "read"),
   memory: acceptObject(MEMORY_OPTIONS),
   approve: orElse(FUNCTION_OPTION, '"wait"', (value) => value === "wait"),
-  maxCalls: acceptInteger(1),
-  sessionWaitMs: MILLISECONDS_OPTION,
-  maxContextBytes: acceptInteger(0),
+  maxCalls: withDefault(acceptInteger(1), 1000),
+  sessionWaitMs: withDefault(MILLISECONDS_OPTION, 600_000),
+  maxContextBytes: withDefault(acceptInteger(0), 16 * 1024),
   onInterruption: acceptOneOf(["resume", "fail"]),
   maxAttempts: acceptInteger(1),
   onError: FUNCTION_OPTION,
-};
+} as const satisfies OptionTable<AgentLifeOptions>;
 
 const COMMON: OptionTable<CommonOptions & Pick<AgentOptions, "kind">> = {
   ...LIFE_OPTIONS,

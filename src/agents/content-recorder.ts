@@ -16,7 +16,7 @@ import { translateReasoning } from "../models/request-reasoning.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import type { Json } from "../protocol/index.ts";
 import type { LlmContentEvent } from "../protocol/events.generated.ts";
-import { acceptNumber, type OptionTable } from "../protocol/read-options.ts";
+import { acceptNumber, type OptionTable, readOptions, withDefault } from "../protocol/read-options.ts";
 
 /** Options of recorded prompts. */
 export interface RecordPromptsOptions {
@@ -24,9 +24,10 @@ export interface RecordPromptsOptions {
   readonly maxBytes?: number;
 }
 
-export const RECORD_PROMPTS_OPTIONS: OptionTable<RecordPromptsOptions> = { maxBytes: acceptNumber(0) };
+export const RECORD_PROMPTS_OPTIONS = {
+  maxBytes: withDefault(acceptNumber(0), 4 * 1024 * 1024),
+} as const satisfies OptionTable<RecordPromptsOptions>;
 
-const MAX_BYTES = 4 * 1024 * 1024;
 /** Bytes of one record and of one value. Records have at most 1 MiB by default. */
 const MAX_RECORD_BYTES = 256 * 1024;
 /** Values up to this length are their own hash. */
@@ -54,8 +55,8 @@ export class ContentRecorder {
   #index = new Map<string, StoredAt>();
   #firstId = 0;
 
-  constructor({ maxBytes = MAX_BYTES }: RecordPromptsOptions = {}) {
-    this.#maxBytes = maxBytes;
+  constructor(options: RecordPromptsOptions = {}) {
+    this.#maxBytes = readOptions(RECORD_PROMPTS_OPTIONS, options).maxBytes;
   }
 
   /** Remembers the latest contents of earlier runs, unless this recorder wrote them itself. */

@@ -10,7 +10,7 @@ import { type EventRecord, isKnownEvent } from "../protocol/index.ts";
 import type { CompressionAppliedEvent } from "../protocol/events.generated.ts";
 import { ContentRecorder, type RecordPromptsOptions } from "./content-recorder.ts";
 import { NestedNodes, RunMessages } from "./run-messages.ts";
-import { acceptNumber, type OptionTable } from "../protocol/read-options.ts";
+import { acceptNumber, type OptionTable, readOptions, withDefault } from "../protocol/read-options.ts";
 
 /** Limits on the history that a model receives. */
 export interface HistoryOptions {
@@ -23,12 +23,10 @@ export interface HistoryOptions {
   readonly maxCharacters?: number;
 }
 
-export const HISTORY_OPTIONS: OptionTable<HistoryOptions> = {
-  maxRuns: acceptNumber(0),
-  maxCharacters: acceptNumber(0),
-};
-
-const HISTORY_DEFAULTS = { maxRuns: 100, maxCharacters: 200_000 };
+export const HISTORY_OPTIONS = {
+  maxRuns: withDefault(acceptNumber(0), 100),
+  maxCharacters: withDefault(acceptNumber(0), 200_000),
+} as const satisfies OptionTable<HistoryOptions>;
 
 /** Limits with compression, which can summarize a longer history. */
 export const LONG_HISTORY: Required<HistoryOptions> = { maxRuns: 1000, maxCharacters: 4_000_000 };
@@ -51,8 +49,7 @@ export class Conversation {
   /** Incarnation of the session that was read. A recreated session has another one. */
   readonly incarnation: string | undefined;
   readonly #sessionId: string;
-  readonly #maxRuns: number;
-  readonly #maxCharacters: number;
+  readonly #limits: Required<HistoryOptions>;
   /** Newest first. */
   #runs: readonly RememberedRun[] = [];
   #isWhole = true;
@@ -61,13 +58,12 @@ export class Conversation {
   constructor(
     log: Log,
     sessionId: string,
-    options: HistoryOptions & { readonly incarnation?: string | undefined } = {},
+    { incarnation, ...limits }: HistoryOptions & { readonly incarnation?: string | undefined } = {},
   ) {
     this.log = log;
-    this.incarnation = options.incarnation;
+    this.incarnation = incarnation;
     this.#sessionId = sessionId;
-    this.#maxRuns = options.maxRuns ?? HISTORY_DEFAULTS.maxRuns;
-    this.#maxCharacters = options.maxCharacters ?? HISTORY_DEFAULTS.maxCharacters;
+    this.#limits = readOptions(HISTORY_OPTIONS, limits);
   }
 
   /** Characters held in the cache. */
@@ -95,17 +91,18 @@ export class Conversation {
 
   /** Returns the messages of the runs that ended before this one, oldest first. Without a run, those of all runs. */
   async readBefore(runId?: string): Promise<readonly ModelMessage[]> {
+    const { maxRuns, maxCharacters } = this.#limits;
     const known = new Map(this.#runs.map((run) => [run.runId, run]));
     const found: RememberedRun[] = [];
     let characters = 0;
     let isWhole = true;
     for await (const info of this.#listBefore(runId)) {
       // With `maxRuns: 0` nothing counts as left out.
-      isWhole = found.length < this.#maxRuns || this.#maxRuns === 0;
-      if (found.length >= this.#maxRuns) break;
+      isWhole = found.length < maxRuns || maxRuns === 0;
+      if (found.length >= maxRuns) break;
       const run = known.get(info.runId) ?? (await this.#read(info));
       characters += run.characters;
-      isWhole = found.length === 0 || characters <= this.#maxCharacters;
+      isWhole = found.length === 0 || characters <= maxCharacters;
       if (!isWhole) break;
       found.push(run);
     }

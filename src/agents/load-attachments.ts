@@ -12,7 +12,8 @@ import { LoomError } from "../protocol/index.ts";
 import { requestPage } from "../tools/fetch/request-page.ts";
 import { sniffImage } from "../tools/fetch/sniff-image.ts";
 import type { InputAttachment } from "./agent-input.ts";
-import type { AgentBlobs, AttachmentOptions } from "./attachments.ts";
+import { readOptions } from "../protocol/read-options.ts";
+import { type AgentBlobs, ATTACHMENT_OPTIONS, type AttachmentOptions } from "./attachments.ts";
 import type { RunAttachments } from "./compose-question.ts";
 
 /** Where the files of an agent are stored, and how many it accepts. */
@@ -29,7 +30,6 @@ interface LoadedFile {
   readonly mediaType: string | undefined;
 }
 
-const MAX_BYTES = 20 * 1024 * 1024;
 const FETCH_MS = 30_000;
 
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -69,7 +69,7 @@ export class AttachmentLoader {
   async load(attachments: readonly InputAttachment[]): Promise<RunAttachments> {
     if (attachments.length > MAX_ATTACHMENTS)
       throw new LoomError("invalid_command", `A message can have at most ${MAX_ATTACHMENTS} attachments`);
-    const { maxBytes = MAX_BYTES } = this.#storage.options ?? {};
+    const { maxBytes } = readOptions(ATTACHMENT_OPTIONS, this.#storage.options ?? {});
     const loaded: RunAttachments[number][] = [];
     let left = maxBytes;
     for (const attachment of attachments) {

@@ -4,7 +4,7 @@
  */
 import type { NodeContext } from "../graph/index.ts";
 import type { PartContext } from "../graph/graph.ts";
-import type { ToolCallPart } from "../models/model.ts";
+import type { ModelMessage, ModelToolCall, ToolCallPart, ToolResultPart } from "../models/model.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
 import { runToolCall, toOutcome } from "../tools/run-tool-call.ts";
@@ -12,7 +12,9 @@ import type { ToolHost } from "../tools/tool-host.ts";
 import type { ToolOutcome } from "../tools/tool.ts";
 import type { AgentContext } from "./agent-kind.ts";
 import type { AgentRun } from "./agent-run.ts";
+import { fitResults } from "./fit-results.ts";
 import { runInCall } from "./parent-call.ts";
+import { toResult } from "./run-messages.ts";
 
 export interface RunCallsOptions extends Pick<NodeContext, "signal" | "ready" | "endedCalls"> {
   readonly span: PartContext["span"];
@@ -74,4 +76,27 @@ export async function runCalls(
     if (outcome.status === "rejected") throw outcome.reason;
     return outcome.value;
   });
+}
+
+/** Like `runCalls`. Returns the results for the model, which together fit into a record. */
+export async function answerCalls(...called: Parameters<typeof runCalls>): Promise<readonly ToolResultPart[]> {
+  const outcomes = await runCalls(...called);
+  return fitResults(
+    outcomes.map(({ callId, name, result, isError }) => toResult(callId, name, { result, is_error: isError })),
+  );
+}
+
+/** The calls that an answer makes. */
+export function listCalls(message: ModelMessage | undefined): readonly ToolCallPart[] {
+  return message?.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : [];
+}
+
+/** Raw arguments that are not a JSON object, by call ID, to store them with an answer. */
+export function listMalformed(calls: readonly ModelToolCall[]): {
+  readonly malformed?: { readonly [callId: string]: string };
+} {
+  const raw = calls.flatMap(({ callId, input, rawInput }) =>
+    input === undefined ? [[callId, rawInput] as const] : [],
+  );
+  return raw.length === 0 ? {} : { malformed: Object.fromEntries(raw) };
 }

@@ -76,6 +76,21 @@ describe("createBuiltinTools", () => {
     expect(namesOf({ fetch: { allow: ["intranet"] } })).toEqual(["http_fetch"]);
   });
 
+  it.each<[object, string]>([
+    [{ workspce: "." }, "Unknown option `workspce`; did you mean `workspace`?"],
+    [{ fetch: "yes" }, '`fetch` must be true, false or an object, not "yes"'],
+    [{ fetch: { maxByte: 5 } }, "did you mean `maxBytes`?"],
+    [{ fetch: { methods: ["get"] } }, "`methods` must be an array of GET, HEAD"],
+    [{ workspace: ".", files: { readonly: true } }, "did you mean `readOnly`?"],
+    [{ workspace: ".", files: { maxEntries: -1 } }, "`maxEntries` must be a number from 0, not -1"],
+    [{ time: { timezone: "UTC" } }, "did you mean `timeZone`?"],
+    [{ images: { hosts: "example.org" } }, "`hosts` must be an array of strings"],
+  ])("explains a mistake in its options: %o", (options, message) => {
+    expect(() => createBuiltinTools(options)).toThrow(
+      expect.objectContaining({ code: "invalid_arguments", message: expect.stringContaining(message) as string }),
+    );
+  });
+
   it.each([
     ["calculator", { expression: "6*7" }, "Calculate 6*7", "Calculated 6*7: 42", "计算 6*7", "已计算 6*7：42"],
     [

@@ -142,31 +142,6 @@ describe("Scheduler", () => {
     );
   });
 
-  it("rejects jobs in a cycle, after all others", async () => {
-    await fc.assert(
-      fc.asyncProperty(flat, fc.integer({ min: 1, max: 5 }), fc.nat(100), async (jobs, slots, pick) => {
-        const circle = ["x", "y", "z"].map((id, index, all) => ({
-          ...(jobs[0] as Sample),
-          id,
-          needs: [all[(index + 1) % 3] ?? "", jobs[pick % jobs.length]?.id ?? ""],
-        }));
-        const whole = jobs.map((job) => ({ ...job, fails: false }));
-        const begun: string[] = [];
-        const pending = new Scheduler(slots).run([...circle, ...whole], {
-          work: async ({ id, turns }) => {
-            await takeTurns(turns);
-            begun.push(id);
-            return true;
-          },
-          skip: () => Promise.resolve(),
-        });
-        await expect(pending).rejects.toMatchObject({ code: "graph_invalid" });
-        expect(begun.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
-      }),
-      { numRuns: SAMPLES.sessions, seed: 6 },
-    );
-  });
-
   it("needs one slot for any depth", async () => {
     const nest = (depth: number, prefix: string): readonly Sample[] =>
       depth === 0
@@ -215,6 +190,8 @@ describe("Scheduler", () => {
         work: async ({ id }) => {
           begun.push(id);
           if (id === "a") {
+            // Its siblings are waiting by then.
+            await takeTurns(1);
             const inner = ["x", "y"].map((name) => ({ id: name, needs: [] }));
             await scheduler.releaseSlotWhile(() =>
               scheduler.run(inner, { work: () => gate.promise.then(() => true), skip }),

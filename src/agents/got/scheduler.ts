@@ -5,14 +5,12 @@
  * Invariants:
  * - A job is started once or skipped once, never both, and never before the jobs it needs have results.
  * - At most as many jobs run as there are slots, and no slot is free while a job could start.
- * - Jobs that need each other in a cycle are rejected once nothing else is left; `run` never hangs.
  * - After a job throws, nothing new is started; `run` rejects when the running jobs have ended.
  */
-import { LoomError } from "../../protocol/index.ts";
 
 export interface ScheduledJob {
   readonly id: string;
-  /** Ids of jobs in the same run. */
+  /** Ids of jobs before it in the same run. Others are not waited for. */
   readonly needs: readonly string[];
 }
 
@@ -23,20 +21,18 @@ export interface JobHandlers<T extends ScheduledJob> {
   readonly skip: (job: T, need: string) => Promise<void>;
 }
 
-interface JobEntry<T extends ScheduledJob> {
-  readonly job: T;
-  readonly dependants: JobEntry<T>[];
-  /** Number of jobs it still waits for. */
-  left: number;
-  isSkipped: boolean;
+/** A job that another one needs, and whether it has a result. */
+interface NeededJob {
+  readonly id: string;
+  readonly end: Promise<boolean>;
 }
 
 export class Scheduler {
   #free: number;
   /** Jobs ready to start, in order. */
-  readonly #ready = new Queue();
+  readonly #ready: (() => void)[] = [];
   /** Started jobs that want their slot back. They have priority. */
-  readonly #returning = new Queue();
+  readonly #returning: (() => void)[] = [];
   #failure: { readonly error: unknown } | undefined;
 
   constructor(slots: number) {
@@ -44,69 +40,43 @@ export class Scheduler {
   }
 
   /** Resolves when every job is done or skipped. */
-  run<T extends ScheduledJob>(jobs: readonly T[], { work, skip }: JobHandlers<T>): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const entries = linkJobs(jobs);
-    let open = entries.length;
-    let running = 0;
-    /** Number of ready jobs that wait for a slot. */
-    let queued = 0;
-    const settle = (): void => {
-      if (this.#failure === undefined && open === 0) resolve();
-      else if (this.#failure !== undefined && running === 0) reject(this.#failure.error);
-      else if (running === 0 && queued === 0)
-        reject(new LoomError("graph_invalid", `${open} of ${entries.length} jobs need each other in a cycle`));
-    };
-    const enqueue = (entry: JobEntry<T>): void => {
-      queued++;
-      this.#ready.push(() => {
-        queued--;
-        begin(entry);
+  async run<T extends ScheduledJob>(jobs: readonly T[], handlers: JobHandlers<T>): Promise<void> {
+    const ends = new Map<string, Promise<boolean>>();
+    for (const job of jobs) {
+      const needed = job.needs.flatMap((id): readonly NeededJob[] => {
+        const end = ends.get(id);
+        return end === undefined ? [] : [{ id, end }];
       });
-    };
-    const fail = (error: unknown): void => {
-      running--;
-      this.#fail(error);
-      settle();
-    };
-    const end = (entry: JobEntry<T>, hasResult: boolean): void => {
-      running--;
-      open--;
-      if (hasResult) release(entry, enqueue);
-      else for (const [other, need] of listSkipped(entry)) leaveOut(other, need);
-      settle();
-    };
-    const begin = (entry: JobEntry<T>): void => {
-      if (this.#failure !== undefined) {
-        settle();
-        return;
+      ends.set(job.id, this.#runJob(job, needed, handlers));
+    }
+    await Promise.all(ends.values());
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Resolves to whether there is a result. */
+  async #runJob<T extends ScheduledJob>(
+    job: T,
+    needed: readonly NeededJob[],
+    { work, skip }: JobHandlers<T>,
+  ): Promise<boolean> {
+    let hasSlot = false;
+    try {
+      const missing = needed.length === 0 ? undefined : await findMissing(needed);
+      if (missing === undefined) {
+        const waiting = this.#takeSlot(this.#ready);
+        if (waiting !== undefined) await waiting;
+        hasSlot = true;
       }
-      this.#free--;
-      running++;
-      call(() => work(entry.job)).then(
-        (hasResult) => {
-          this.#free++;
-          end(entry, hasResult);
-          this.#fill();
-        },
-        (error: unknown) => {
-          this.#free++;
-          fail(error);
-        },
-      );
-    };
-    const leaveOut = ({ job }: JobEntry<T>, need: string): void => {
-      running++;
-      call(() => skip(job, need)).then(() => {
-        running--;
-        open--;
-        settle();
-      }, fail);
-    };
-    for (const entry of entries) if (entry.left === 0) enqueue(entry);
-    this.#fill();
-    settle();
-    return promise;
+      if (this.#failure !== undefined) return false;
+      if (missing === undefined) return await work(job);
+      await skip(job, missing);
+    } catch (error) {
+      this.#failure ??= { error };
+    } finally {
+      if (hasSlot) this.#free++;
+      this.#fill();
+    }
+    return false;
   }
 
   /** Gives the slot of a running job to others while `work` runs. */
@@ -116,18 +86,22 @@ export class Scheduler {
     try {
       return await work();
     } finally {
-      await this.#takeSlot();
+      await this.#takeSlot(this.#returning);
     }
   }
 
-  #takeSlot(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#returning.push(() => {
-        this.#free--;
-        resolve();
+  /** Undefined if there is nothing to wait for. */
+  #takeSlot(queue: (() => void)[]): Promise<void> | undefined {
+    if (this.#failure !== undefined) return undefined;
+    if (this.#free === 0)
+      return new Promise((resolve) => {
+        queue.push(() => {
+          this.#free--;
+          resolve();
+        });
       });
-      this.#fill();
-    });
+    this.#free--;
+    return undefined;
   }
 
   /** After a failure, all waiting jobs continue without a slot, so that they can end. */
@@ -138,73 +112,17 @@ export class Scheduler {
       next();
     }
   }
-
-  #fail(error: unknown): void {
-    this.#failure ??= { error };
-    this.#fill();
-  }
 }
 
-function linkJobs<T extends ScheduledJob>(jobs: readonly T[]): readonly JobEntry<T>[] {
-  const entries = new Map<string, JobEntry<T>>();
-  for (const job of jobs) entries.set(job.id, { job, dependants: [], left: 0, isSkipped: false });
-  for (const entry of entries.values()) {
-    for (const need of entry.job.needs) {
-      const needed = entries.get(need);
-      if (needed === undefined) continue;
-      needed.dependants.push(entry);
-      entry.left++;
-    }
-  }
-  return [...entries.values()];
-}
-
-function release<T extends ScheduledJob>({ dependants }: JobEntry<T>, enqueue: (entry: JobEntry<T>) => void): void {
-  for (const entry of dependants) {
-    entry.left--;
-    if (entry.left === 0 && !entry.isSkipped) enqueue(entry);
-  }
-}
-
-/** Marks and returns all jobs that can no longer start, each with the job it needs that has no result. */
-function listSkipped<T extends ScheduledJob>(
-  failed: JobEntry<T>,
-): readonly (readonly [entry: JobEntry<T>, need: string])[] {
-  const found: (readonly [JobEntry<T>, string])[] = [];
-  const take = (entry: JobEntry<T>): void => {
-    for (const next of entry.dependants) {
-      if (next.isSkipped) continue;
-      next.isSkipped = true;
-      found.push([next, entry.job.id]);
-    }
-  };
-  take(failed);
-  // The list grows during the loop.
-  for (const [entry] of found) take(entry);
-  return found;
-}
-
-/** Turns a synchronous throw into a rejection. */
-async function call<T>(work: () => Promise<T>): Promise<T> {
-  return work();
-}
-
-/** A first-in, first-out queue with constant cost per item. */
-class Queue {
-  #items: (() => void)[] = [];
-  #first = 0;
-
-  push(item: () => void): void {
-    this.#items.push(item);
-  }
-
-  shift(): (() => void) | undefined {
-    const item = this.#items[this.#first];
-    if (item !== undefined) this.#first++;
-    else if (this.#first > 0) {
-      this.#items = [];
-      this.#first = 0;
-    }
-    return item;
-  }
+/** Returns the first job that ends without a result, as soon as it does; undefined if all have one. */
+function findMissing(needed: readonly NeededJob[]): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let left = needed.length;
+    for (const { id, end } of needed)
+      void end.then((hasResult) => {
+        left--;
+        if (!hasResult) resolve(id);
+        else if (left === 0) resolve(undefined);
+      });
+  });
 }

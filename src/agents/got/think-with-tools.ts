@@ -5,13 +5,11 @@
  * another attempt repeats them. Unusable answers are not remembered.
  */
 import type { PartContext } from "../../graph/graph.ts";
-import type { AssistantPart, ModelMessage, ToolCallPart, ToolResultPart } from "../../models/model.ts";
+import type { AssistantPart, ModelMessage, ToolResultPart } from "../../models/model.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
 import { listOpenCalls } from "../agent-run.ts";
 import { createWarning, describeCut } from "../create-warning.ts";
-import { fitResults } from "../fit-results.ts";
-import { runCalls } from "../run-calls.ts";
-import { toResult } from "../run-messages.ts";
+import { answerCalls, listCalls, listMalformed } from "../run-calls.ts";
 import { think, type ThinkResult } from "../think.ts";
 import type { Execution, GotContext } from "./execution.ts";
 import { shareSlot } from "./share-slot.ts";
@@ -57,19 +55,17 @@ export async function thinkWithTools(
       if (isLast) reportLimit(inner, limits.maxIterations);
       const wantsTools = thought.calls.length > 0 && !isLast;
       if (!wantsTools) return { content: [{ type: "text", text: readText(context, inner, thought) }] };
-      return toTurn(thought) as unknown as Json;
+      const { content, calls } = thought;
+      return { content, ...listMalformed(calls) } as unknown as Json;
     });
     const { content, malformed = {} } = turn as unknown as RememberedTurn;
-    const calls = content.filter((piece): piece is ToolCallPart => piece.type === "tool-call");
+    const calls = listCalls({ role: "assistant", content });
     if (calls.length === 0) return content.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
     const results = await part.once(`act-${round}`, async ({ span }): Promise<Json> => {
       const { ready, endedCalls } = node;
       const monitor = shareSlot(scheduler, calls.length);
-      const outcomes = await runCalls(context, calls, { span, signal, ready, endedCalls, malformed, monitor });
-      const given = outcomes.map(({ callId, name, result, isError }) =>
-        toResult(callId, name, { result, is_error: isError }),
-      );
-      return fitResults(given) as unknown as Json;
+      const options = { span, signal, ready, endedCalls, malformed, monitor };
+      return (await answerCalls(context, calls, options)) as unknown as Json;
     });
     messages.push({ role: "assistant", content });
     messages.push({ role: "tool", content: results as unknown as readonly ToolResultPart[] });
@@ -83,13 +79,6 @@ function readText({ stage }: GotContext, part: PartContext, { result }: ThinkRes
   const cut = describeCut(result.finishReason, stage);
   if (cut !== undefined) part.emitWithResult(cut);
   return text;
-}
-
-function toTurn({ content, calls }: ThinkResult): RememberedTurn {
-  const malformed = calls.flatMap(({ callId, input, rawInput }) =>
-    input === undefined ? [[callId, rawInput] as const] : [],
-  );
-  return { content, ...(malformed.length === 0 ? {} : { malformed: Object.fromEntries(malformed) }) };
 }
 
 function reportLimit(part: PartContext, maxIterations: number): void {

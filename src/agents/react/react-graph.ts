@@ -10,9 +10,7 @@ import type { AgentContext } from "../agent-kind.ts";
 import { isBlank } from "../compose-question.ts";
 import { listOpenCalls } from "../agent-run.ts";
 import { createWarning, describeCut, describeEmpty } from "../create-warning.ts";
-import { fitResults } from "../fit-results.ts";
-import { runCalls } from "../run-calls.ts";
-import { toResult } from "../run-messages.ts";
+import { answerCalls, listCalls, listMalformed } from "../run-calls.ts";
 import { think } from "../think.ts";
 
 export interface ReactContext extends AgentContext {
@@ -51,7 +49,7 @@ export function createReactGraph(context: ReactContext) {
         const { output, stage, toolbox } = context;
         const hasTools = toolbox.names.length > 0;
         if (state.round === context.maxIterations) reportLimit(node, context.maxIterations);
-        const { content, calls, result } = await think(context, composePrompt(context, state, isLast), {
+        const { content, calls, result } = await think(context, composeMessages(context, state, isLast), {
           span: node.span,
           signal: node.signal,
           ...(hasTools ? { tools: toolbox.describe() } : {}),
@@ -65,9 +63,6 @@ export function createReactGraph(context: ReactContext) {
         if (cut !== undefined) void node.span.emit(cut);
         if (calls.length === 0 && isBlank(result.text) && output === undefined)
           reportEmpty(node, context, state.messages, result.finishReason);
-        const malformed = calls.flatMap(({ callId, input, rawInput }) =>
-          input === undefined ? [[callId, rawInput]] : [],
-        );
         const reading = output === undefined || calls.length > 0 ? undefined : await output.read(result.text);
         const messages: readonly ModelMessage[] = [
           ...(content.length === 0 ? [] : [{ role: "assistant", content } as const]),
@@ -76,24 +71,17 @@ export function createReactGraph(context: ReactContext) {
         return {
           ...(messages.length === 0 ? {} : { messages }),
           ...(reading?.ok === true ? { answer: { json: reading.json } } : {}),
-          ...(malformed.length === 0 ? {} : { malformed: Object.fromEntries(malformed) as { [id: string]: string } }),
+          ...listMalformed(calls),
         };
       },
       act: async (state, node) => {
         context.lastNodeId = node.span.nodeId;
-        const last = state.messages.at(-1);
-        const calls = last?.role === "assistant" ? last.content.filter((part) => part.type === "tool-call") : [];
-        const outcomes = await runCalls(context, calls, {
-          span: node.span,
-          signal: node.signal,
-          ready: () => node.ready(),
-          endedCalls: node.endedCalls,
-          malformed: state.malformed,
-        });
-        if (outcomes.length === 0) return {};
-        const content = fitResults(
-          outcomes.map(({ callId, name, result, isError }) => toResult(callId, name, { result, is_error: isError })),
-        );
+        const calls = listCalls(state.messages.at(-1));
+        if (calls.length === 0) return {};
+        const { span, signal, endedCalls } = node;
+        const { malformed } = state;
+        const ready = (): Promise<void> => node.ready();
+        const content = await answerCalls(context, calls, { span, signal, ready, endedCalls, malformed });
         return { messages: [{ role: "tool", content }] as const };
       },
       observe: ({ round }) => ({ round: round + 1 }),
@@ -102,7 +90,7 @@ export function createReactGraph(context: ReactContext) {
       think: (state) => {
         const { messages, round } = state;
         const last = messages.at(-1);
-        const hasCalls = last !== undefined && listCallIds(last).length > 0;
+        const hasCalls = listCalls(last).length > 0;
         const { output } = context;
         if (output !== undefined && last?.role === "user")
           return listFaults(state).length <= output.maxRetries ? "think" : END;
@@ -114,7 +102,7 @@ export function createReactGraph(context: ReactContext) {
   });
 }
 
-function composePrompt(
+function composeMessages(
   { system, history, output }: ReactContext,
   { messages }: ReactState,
   isLast: boolean,
@@ -166,9 +154,4 @@ function reportEmpty(
 function reportLimit(node: NodeContext, maxIterations: number): void {
   const message = `The agent reached its limit of ${maxIterations} rounds and answers with what it has`;
   void node.span.emit(createWarning(message, "iteration_limit", "iteration_limit"));
-}
-
-function listCallIds(message: ModelMessage): readonly string[] {
-  if (message.role !== "assistant") return [];
-  return message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
 }

@@ -9,7 +9,13 @@ import type { AgentKind } from "../agent-kind.ts";
 import { isBlank } from "../compose-question.ts";
 import { OutputFormat, STRUCTURED_OUTPUT_OPTIONS, type StructuredOutput } from "../output-format.ts";
 import { createReactGraph, listFaults, type ReactContext, type ReactState } from "./react-graph.ts";
-import { acceptInteger, acceptObject, type OptionTable, readOptions } from "../../protocol/read-options.ts";
+import {
+  acceptInteger,
+  acceptObject,
+  type OptionTable,
+  readOptions,
+  withDefault,
+} from "../../protocol/read-options.ts";
 
 /** Options of the kind `react`. */
 export interface ReactOptions {
@@ -22,15 +28,13 @@ export interface ReactOptions {
   readonly answer?: StructuredOutput;
 }
 
-const MAX_ROUNDS = 25;
-
-export const REACT_OPTIONS: OptionTable<ReactOptions> = {
-  maxIterations: acceptInteger(0),
+export const REACT_OPTIONS = {
+  maxIterations: withDefault(acceptInteger(0), 25),
   answer: acceptObject(STRUCTURED_OUTPUT_OPTIONS),
-};
+} as const satisfies OptionTable<ReactOptions>;
 
 export function createReact(options: ReactOptions): AgentKind {
-  const { answer, maxIterations = MAX_ROUNDS } = readOptions(REACT_OPTIONS, options, { isPart: true });
+  const { answer, maxIterations } = readOptions(REACT_OPTIONS, options, { isPart: true });
   const createOutput = answer === undefined ? undefined : (): OutputFormat => OutputFormat.ofAgent(answer);
   // Refuses a schema that cannot be used before the first run.
   createOutput?.();

@@ -8,6 +8,7 @@
  */
 import type { NodeContext } from "../../graph/index.ts";
 import type { ErrorEvent, TotBacktrackEvent } from "../../protocol/events.generated.ts";
+import { createWarning } from "../create-warning.ts";
 import { findSpentBudget, type TotContext } from "./tot-context.ts";
 import type { SearchOutcome } from "./prompts.ts";
 import {
@@ -99,13 +100,10 @@ function reportBacktracks(
   kept: readonly string[],
 ): void {
   const named = left.slice(0, MAX_NAMED);
-  for (const [index, from] of named.entries())
-    node.emitWithResult({
-      type: "tot_backtrack",
-      ...describe(from),
-      from,
-      ...(index === named.length - 1 ? { kept } : {}),
-    });
+  for (const [index, from] of named.entries()) {
+    const last = index === named.length - 1 ? { kept } : {};
+    node.emitWithResult({ type: "tot_backtrack", ...describe(from), from, ...last });
+  }
 }
 
 /** Reports that the last branch was a dead end, up to its common ancestor with the final thought. */
@@ -145,13 +143,8 @@ function canGoBack({ search }: TotContext, state: TotState): boolean {
 }
 
 function describeSpent(what: string): ErrorEvent {
-  return {
-    type: "error",
-    message: `The search reached ${what} and answers with the best thought so far`,
-    code: "budget_spent",
-    stage: "iteration_limit",
-    recoverable: true,
-  };
+  const message = `The search reached ${what} and answers with the best thought so far`;
+  return createWarning(message, "iteration_limit", "budget_spent");
 }
 
 /** Backtracks: reports the abandoned thoughts and those that the search goes on with. */

@@ -11,7 +11,6 @@ import { askForJson } from "../ask-for-json.ts";
 import { createWarning } from "../create-warning.ts";
 import { runConcurrently } from "../run-concurrently.ts";
 import type { ThinkResult } from "../think.ts";
-import { type CallFailure, FailedCalls } from "./failed-calls.ts";
 import { askForProposals, askForSample, STEPS } from "./prompts.ts";
 import {
   type CandidateThought,
@@ -22,7 +21,8 @@ import {
   readSample,
   type ThoughtLimits,
 } from "./read-thoughts.ts";
-import { closeCalls, findSpentBudget, type TotContext } from "./tot-context.ts";
+import { type CallFailure, SearchCalls } from "./search-calls.ts";
+import { closeCalls, type TotContext } from "./tot-context.ts";
 import { MAX_LEVEL_BYTES } from "./tot-settings.ts";
 import { findParent, listChildren, listSteps, measureDepth, nameChild, ROOT, type TotState } from "./tot-state.ts";
 
@@ -54,37 +54,26 @@ interface ExpansionCall {
 
 export async function expandThoughts(context: TotContext, state: TotState, node: NodeContext) {
   const { search, stage } = context;
-  const { frontier, startedAt } = state;
+  const { frontier } = state;
   const shares = shareThoughts(search.maxThoughts - state.made, frontier.length, search.candidates);
   const calls = frontier.flatMap((parent, rank) => listCalls(parent, shares[rank] ?? 0, search.generate));
   const maxBytes = shareBytes(frontier, shares);
   // A single call needs no separate part name.
   const name = calls.length === 1 ? undefined : search.generate;
-  const failed = new FailedCalls();
-  let { tokens, isShort, isUnread } = state;
-  const faults: string[] = [];
-
-  const answers = await runConcurrently(calls, search.concurrency, async (call) => {
+  const asking = new SearchCalls(context, state, node);
+  const answers = await runConcurrently(calls, search.concurrency, (call) => {
     const key = call.isWhole ? call.parent : `${call.parent}/${call.index}`;
-    // Remembered answers count even if a budget is used up.
-    if (!node.has(key) && (failed.shouldStop || findSpentBudget(context, startedAt, tokens) !== undefined)) {
-      isShort = true;
-      return undefined;
-    }
     const limits = { max: call.max, maxCharacters: MAX_CHARACTERS, maxBytes };
-    const work = (part: PartContext): Promise<ExpansionAnswer> => ask(context, state, call, part, node.signal, limits);
-    const recover = (error: unknown): ExpansionAnswer | undefined => {
-      const failure = failed.recover(error);
-      return failure === undefined ? undefined : { ...NOTHING, failure };
-    };
-    const answer = await node.once(key, work, { name, recover });
-    failed.record(answer);
-    if (answer.failure !== undefined || answer.isUnread === true) isUnread = true;
-    if (answer.fault !== undefined) faults.push(answer.fault);
-    tokens += answer.tokens;
-    return answer;
+    return asking.ask<ExpansionAnswer>(
+      { key, name },
+      (part) => ask(context, state, call, part, node.signal, limits),
+      (failure) => ({ ...NOTHING, failure, isUnread: true }),
+    );
   });
-  failed.report(node, stage, state.best !== null);
+  asking.report();
+  let isShort = state.isShort || answers.includes(undefined);
+  const isUnread = state.isUnread || answers.some((answer) => answer?.isUnread === true);
+  const faults = answers.flatMap((answer) => answer?.fault ?? []);
   const expansions = await joinAnswers(context, node, calls, answers);
 
   const thoughts: { [id: string]: CandidateThought } = {};
@@ -109,7 +98,7 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
   const halves = results.filter(({ isHalf }) => isHalf).length;
   if (halves > 0) node.emitWithResult(createWarning(`${halves} answers of the model were cut off`, stage));
   const made = state.made + sum(Object.values(children));
-  return { thoughts, children, tokens, made, isShort, isUnread, rounds: state.rounds + 1 };
+  return { thoughts, children, tokens: asking.tokens, made, isShort, isUnread, rounds: state.rounds + 1 };
 }
 
 /** Joins the samples of each thought. Stored, so that a restart gives the same result. */

@@ -6,7 +6,6 @@
  * the result of the node.
  */
 import type { NodeContext } from "../../graph/index.ts";
-import type { PartContext } from "../../graph/graph.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
 import { describeValue } from "../../protocol/fault.ts";
@@ -15,10 +14,10 @@ import { askForJson, type JsonReply, type ReplyForm } from "../ask-for-json.ts";
 import { createWarning } from "../create-warning.ts";
 import { runConcurrently } from "../run-concurrently.ts";
 import { chooseThoughts, type JudgedThought, NEUTRAL_SCORE } from "./choose-thoughts.ts";
-import { type CallFailure, FailedCalls } from "./failed-calls.ts";
 import { askForValue, askForVote, VALUE, VOTE } from "./prompts.ts";
 import { readValue, readVote, type ValueVerdict, type VoteVerdict } from "./read-verdict.ts";
-import { closeCalls, findSpentBudget, type TotContext } from "./tot-context.ts";
+import { type CallFailure, SearchCalls } from "./search-calls.ts";
+import { closeCalls, type TotContext } from "./tot-context.ts";
 import {
   findParent,
   type ThoughtJudgement,
@@ -41,26 +40,13 @@ interface Rating<T extends Json> extends ReplyForm {
   readonly read: (text: string) => T | string;
 }
 
-interface LevelVerdicts {
-  /** Thoughts rated before a budget was used up. */
-  readonly judged: readonly JudgedThought[];
-  /** Number of answers that could not be read, and the fault of the first. */
-  readonly faults: number;
-  readonly fault: string;
-  readonly tokens: number;
-}
-
 export async function judgeThoughts(context: TotContext, state: TotState, node: NodeContext) {
   const { search, stage } = context;
   const { frontier: parents } = state;
   const made = parents.flatMap((parent) => listChildren(state, parent));
   const jury = new ThoughtJudge(context, state, node);
-  const {
-    judged: rated,
-    faults,
-    fault,
-    tokens,
-  } = await (search.evaluate === "vote" ? jury.vote(made) : jury.value(made));
+  const rated = await (search.evaluate === "vote" ? jury.vote(made) : jury.value(made));
+  const { faults, tokens } = jury;
   const judged = search.isSolved === undefined ? rated : await jury.test(rated, search.isSolved);
   const ids = judged.map(({ id }) => id);
   const isShort = state.isShort || ids.length < made.length;
@@ -69,14 +55,10 @@ export async function judgeThoughts(context: TotContext, state: TotState, node: 
   const { chosen, solved, continuing, kept, statuses, hasSpares } = chooseThoughts(judged, depth, search);
 
   const unknown = judged.filter(({ isUnknown }) => isUnknown);
-  if (faults > 0 || unknown.length > 0)
-    node.emitWithResult(
-      createWarning(
-        describeUnknown(faults, fault, unknown),
-        stage,
-        faults > 0 ? "model_output_invalid" : "model_failed",
-      ),
-    );
+  if (faults.length > 0 || unknown.length > 0) {
+    const code = faults.length > 0 ? "model_output_invalid" : "model_failed";
+    node.emitWithResult(createWarning(describeUnknown(faults, unknown), stage, code));
+  }
   // The event has a score for each candidate, also for those without a rating.
   const byId = new Map(judged.map((thought) => [thought.id, thought]));
   const unrated = made.filter((id) => !byId.has(id) || byId.get(id)?.isUnknown === true);
@@ -116,11 +98,9 @@ export async function judgeThoughts(context: TotContext, state: TotState, node: 
 const MAX_NAMED = 5;
 
 /** Says which thoughts have no rating, because the search continues as if they were neither good nor bad. */
-function describeUnknown(faults: number, fault: string, unknown: readonly JudgedThought[]): string {
-  const why =
-    faults === 0
-      ? ""
-      : `${faults === 1 ? "1 rating" : `${faults} ratings`} could not be read${fault === "" ? "" : ` (${fault})`}`;
+function describeUnknown(faults: readonly string[], unknown: readonly JudgedThought[]): string {
+  const many = faults.length === 1 ? "1 rating" : `${faults.length} ratings`;
+  const why = faults.length === 0 ? "" : `${many} could not be read (${faults[0]})`;
   if (unknown.length === 0) return `${why}; the other ratings of these thoughts count`;
   const names = unknown.slice(0, MAX_NAMED).map(({ id }) => id);
   const more = unknown.length - names.length;
@@ -152,55 +132,48 @@ class ThoughtJudge {
   readonly #context: TotContext;
   readonly #state: TotState;
   readonly #node: NodeContext;
-  readonly #failed = new FailedCalls();
-  #tokens: number;
-  #faults = 0;
-  #fault = "";
+  readonly #calls: SearchCalls;
+  /** Why answers could not be read. */
+  readonly faults: string[] = [];
 
   constructor(context: TotContext, state: TotState, node: NodeContext) {
     this.#context = context;
     this.#state = state;
     this.#node = node;
-    this.#tokens = state.tokens;
+    this.#calls = new SearchCalls(context, state, node);
   }
 
-  /** Rates each thought separately; several ratings of one thought are averaged. */
-  async value(ids: readonly string[]): Promise<LevelVerdicts> {
+  get tokens(): number {
+    return this.#calls.tokens;
+  }
+
+  /** Rates each thought separately; several ratings of one thought are averaged. Leaves out those it did not come to. */
+  async value(ids: readonly string[]): Promise<readonly JudgedThought[]> {
     const { evaluations, evaluate, concurrency } = this.#context.search;
     const asked = ids.flatMap((id) => Array.from({ length: evaluations }, (_, sample) => ({ id, sample })));
     const name = asked.length === 1 ? undefined : "value";
-    const sums = new Map(ids.map((id) => [id, { score: 0, solved: 0, given: 0, asked: 0 }]));
-    await runConcurrently(asked, concurrency, async ({ id, sample }) => {
+    const ratings = await runConcurrently(asked, concurrency, ({ id, sample }) => {
       const messages = (): readonly ModelMessage[] => askForValue(this.#context, listSteps(this.#state, id));
       const key = `${id}/${sample}`;
-      const value = await (typeof evaluate === "function"
-        ? this.#rate(key, id, evaluate)
-        : this.#ask<ValueVerdict>(key, name, sample, { ...VALUE, messages, read: readValue }));
-      const sum = sums.get(id);
-      if (value === undefined || sum === undefined) return;
-      sum.asked++;
-      if (value === null) return;
-      sum.given++;
-      sum.score += value.score;
-      sum.solved += value.isSolved ? 1 : 0;
+      if (typeof evaluate === "function") return this.#rate(key, id, evaluate);
+      return this.#ask<ValueVerdict>({ key, name }, sample, { ...VALUE, messages, read: readValue });
     });
-    this.#failed.report(this.#node, this.#context.stage, this.#state.best !== null);
-    const judged = [...sums].flatMap(([id, { score, solved, given, asked }]): readonly JudgedThought[] => {
-      if (asked === 0) return [];
-      if (given === 0) return [{ id, score: NEUTRAL_SCORE, isSolved: false, isUnknown: true }];
-      return [{ id, score: score / given, isSolved: solved * 2 > evaluations }];
+    this.#calls.report();
+    return ids.flatMap((id, index) => {
+      const own = ratings.slice(index * evaluations, (index + 1) * evaluations);
+      if (own.every((rating) => rating === undefined)) return [];
+      const given = own.filter((rating) => rating != null);
+      if (given.length === 0) return [createUnknown(id)];
+      const score = given.reduce((sum, rating) => sum + rating.score, 0) / given.length;
+      return [{ id, score, isSolved: isMajority(given, evaluations) }];
     });
-    return { judged, ...this.#describeFaults() };
   }
 
   /** Compares all thoughts; the score is the share of votes. */
-  async vote(ids: readonly string[]): Promise<LevelVerdicts> {
+  async vote(ids: readonly string[]): Promise<readonly JudgedThought[]> {
     const { concurrency } = this.#context.search;
     const evaluations = ids.length === 0 ? 0 : this.#context.search.evaluations;
     const name = evaluations === 1 ? undefined : "vote";
-    const votes = ids.map((id) => ({ id, all: 0, solved: 0 }));
-    let given = 0;
-    let wasAsked = false;
     const rating: Rating<VoteVerdict> = {
       ...VOTE,
       messages: () =>
@@ -210,23 +183,17 @@ class ThoughtJudge {
         ),
       read: (text) => readVote(text, ids.length),
     };
-    await runConcurrently(Array.from({ length: evaluations }), concurrency, async (_, sample) => {
-      const vote = await this.#ask(String(sample), name, sample, rating);
-      if (vote === undefined) return;
-      wasAsked = true;
-      const count = vote === null ? undefined : votes[vote.best];
-      if (vote === null || count === undefined) return;
-      given++;
-      count.all++;
-      count.solved += vote.isSolved ? 1 : 0;
-    });
-    this.#failed.report(this.#node, this.#context.stage, this.#state.best !== null);
-    const judged = votes.map(({ id, all, solved }): JudgedThought =>
-      given === 0
-        ? { id, score: NEUTRAL_SCORE, isSolved: false, isUnknown: true }
-        : { id, score: all / given, isSolved: solved * 2 > evaluations },
+    const votes = await runConcurrently(Array.from({ length: evaluations }), concurrency, (_, sample) =>
+      this.#ask({ key: String(sample), name }, sample, rating),
     );
-    return { judged: wasAsked ? judged : [], ...this.#describeFaults() };
+    this.#calls.report();
+    if (votes.every((vote) => vote === undefined)) return [];
+    const given = votes.filter((vote) => vote != null);
+    if (given.length === 0) return ids.map(createUnknown);
+    return ids.map((id, index) => {
+      const own = given.filter(({ best }) => best === index);
+      return { id, score: own.length / given.length, isSolved: isMajority(own, evaluations) };
+    });
   }
 
   /** Replaces what the model says about a solution with a test of the program. */
@@ -260,42 +227,37 @@ class ThoughtJudge {
     return { question: this.#context.question, steps, signal: this.#node.signal };
   }
 
-  #describeFaults(): Omit<LevelVerdicts, "judged"> {
-    return { faults: this.#faults, fault: this.#fault, tokens: this.#tokens };
-  }
-
   /** Null if the rating is unknown, undefined if the model was not called. */
   async #ask<T extends Json>(
-    key: string,
-    name: string | undefined,
+    part: { readonly key: string; readonly name: string | undefined },
     sample: number,
     { messages, read, ...form }: Rating<T>,
   ): Promise<T | null | undefined> {
     const { search } = this.#context;
     const { signal } = this.#node;
-    // Remembered ratings count even if a budget is used up.
-    const isSpent = findSpentBudget(this.#context, this.#state.startedAt, this.#tokens) !== undefined;
-    if ((isSpent || this.#failed.shouldStop) && !this.#node.has(key)) return undefined;
-    const work = ({ span }: PartContext): Promise<StoredRating<T>> =>
-      askForJson<T>(
-        this.#context,
-        { ...form, messages: messages(), read: ({ result }) => read(result.text) },
-        { span, signal, channel: "judgement", ...(search.evaluations === 1 ? {} : { sample }) },
-      );
-    const recover = (error: unknown): StoredRating<T> | undefined => {
-      const failure = this.#failed.recover(error);
-      return failure === undefined ? undefined : { fault: "", tokens: 0, failure };
-    };
-    const given = await this.#node.once<StoredRating<T>>(key, work, { name, recover });
-    this.#failed.record(given);
-    this.#tokens += given.tokens;
-    if ("value" in given) return given.value;
-    if (given.failure === undefined) {
-      this.#faults++;
-      this.#fault ||= given.fault;
-    }
+    const given = await this.#calls.ask<StoredRating<T>>(
+      part,
+      ({ span }) =>
+        askForJson<T>(
+          this.#context,
+          { ...form, messages: messages(), read: ({ result }) => read(result.text) },
+          { span, signal, channel: "judgement", ...(search.evaluations === 1 ? {} : { sample }) },
+        ),
+      (failure) => ({ fault: "", tokens: 0, failure }),
+    );
+    if (given === undefined || "value" in given) return given?.value;
+    if (given.failure === undefined) this.faults.push(given.fault);
     return null;
   }
+}
+
+/** A thought without a rating. */
+function createUnknown(id: string): JudgedThought {
+  return { id, score: NEUTRAL_SCORE, isSolved: false, isUnknown: true };
+}
+
+function isMajority(ratings: readonly { readonly isSolved: boolean }[], all: number): boolean {
+  return ratings.filter(({ isSolved }) => isSolved).length * 2 > all;
 }
 
 function readScore(score: unknown): number {

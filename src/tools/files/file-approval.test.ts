@@ -54,7 +54,7 @@ describe("approval of file changes", () => {
   });
 
   it("rejects a misspelled option, which would let the model write", () => {
-    const message = "createFileTools: unknown option `readonly`; did you mean `readOnly`?";
+    const message = "Unknown option `readonly`; did you mean `readOnly`?";
     expect(() => createFileTools(root, { readonly: true } as FileToolOptions)).toThrow(message);
   });
 
