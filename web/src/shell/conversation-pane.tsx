@@ -25,7 +25,7 @@ export function ConversationPane({ session, handle }: ConversationPaneProps): Re
     );
   return (
     <div className="loom-conversation loom-conversation-empty">
-      {session === undefined ? <EmptyConversation session={session} /> : <Loading />}
+      {session === undefined ? <EmptyConversation session={session} /> : <LateLoading />}
     </div>
   );
 }
@@ -34,26 +34,26 @@ interface ConversationModule {
   readonly SessionConversation: typeof SessionConversation;
 }
 
-/** A page that shows no conversation loads the code of conversations this long after it was shown. */
-const IDLE_MS = 1500;
+/** The agents are loaded: the first view needs nothing more. */
+const selectIsReady = ({ agents }: PageState): boolean => agents.length > 0;
+
+/** A page without a session loads the code of conversations this long after it is ready. */
+const IDLE_MS = 1000;
 
 /**
- * Not with `lazy`: it shows its fallback for a moment even if the code has arrived, and a first message would flash.
+ * Loads the code of conversations when one is shown, else when the page is idle. Not with `lazy`: it shows its fallback
+ * for a moment even if the code has arrived, and a first message would flash.
  */
 function useLoadedConversation(isNeeded: boolean): ConversationModule | undefined {
   const [loaded, setLoaded] = useState<ConversationModule>();
   const [failure, setFailure] = useState<{ readonly error: unknown }>();
+  const isIdle = useLasts(usePageState(selectIsReady), IDLE_MS);
   useEffect(() => {
-    if (loaded !== undefined) return undefined;
-    const load = (onFailure: (error: unknown) => void): void =>
-      void import("./session-conversation.tsx").then(setLoaded, onFailure);
-    if (isNeeded) {
-      load((error) => setFailure({ error }));
-      return undefined;
-    }
-    const timer = setTimeout(() => load(() => undefined), IDLE_MS);
-    return () => clearTimeout(timer);
-  }, [isNeeded, loaded]);
+    if (loaded !== undefined || !(isNeeded || isIdle)) return;
+    void import("./session-conversation.tsx").then(setLoaded, (error: unknown) => {
+      if (isNeeded) setFailure({ error });
+    });
+  }, [isNeeded, isIdle, loaded]);
   if (failure !== undefined) throw failure.error;
   return loaded;
 }
@@ -66,6 +66,7 @@ export function useBeginning(session: string | undefined): "start" | "sent" | un
   const page = usePage();
   const found = useSession(page.receiver, session ?? "", findEmptyReason);
   const isEmpty = useSession(page.receiver, session ?? "", selectIsEmpty);
+  const staysEmpty = useLasts(isEmpty && found === "new", EMPTY_MS);
   const [selectHasFirst, selectMayStart] = useMemo(
     () =>
       [
@@ -79,7 +80,24 @@ export function useBeginning(session: string | undefined): "start" | "sent" | un
   const mayStart = usePageState(selectMayStart);
   if (!isEmpty) return undefined;
   if (hasFirst) return "sent";
-  return session === undefined || found === "new" || mayStart ? "start" : undefined;
+  return session === undefined || staysEmpty || mayStart ? "start" : undefined;
+}
+
+/** The stream of a session is live before its first frames arrive. Later, the session has none. */
+const EMPTY_MS = 1000;
+
+/** Whether something is true, and was all this time. */
+function useLasts(isTrue: boolean, ms: number): boolean {
+  const [lasts, setLasts] = useState(false);
+  useEffect(() => {
+    if (!isTrue) return undefined;
+    const timer = setTimeout(() => setLasts(true), ms);
+    return () => {
+      clearTimeout(timer);
+      setLasts(false);
+    };
+  }, [isTrue, ms]);
+  return isTrue && lasts;
 }
 
 export type EmptyReason = "new" | "loading" | "gone" | "failed";
@@ -106,7 +124,6 @@ function EmptyConversation({ session }: { readonly session: string | undefined }
   if (beginning === "start") return <Start hasPrompts={!isRoomy} />;
   switch (found) {
     case "new":
-      return null;
     case "loading":
       return <Loading />;
     case "failed":
@@ -132,6 +149,13 @@ function EmptyConversation({ session }: { readonly session: string | undefined }
         </section>
       );
   }
+}
+
+/** The code mostly arrives within this time. */
+const LATE_MS = 400;
+
+function LateLoading(): ReactNode {
+  return useLasts(true, LATE_MS) ? <Loading /> : null;
 }
 
 function Loading(): ReactNode {
