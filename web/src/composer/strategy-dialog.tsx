@@ -3,12 +3,8 @@ import { type ReactNode, useId, useState } from "react";
 import { Button, defineWords, Dialog, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { ChosenAgent } from "../store/agents.ts";
-import type { PageState } from "../store/page-state.ts";
 import { type AgentSetting, changeStrategy, findStrategy, isAccepted, type Strategies } from "../store/strategy.ts";
 import { AGENT_WORDS, describeKind } from "./agent-words.ts";
-
-const selectLanguage = ({ settings }: PageState): PageState["settings"]["language"] => settings.language;
-const selectStrategies = ({ settings }: PageState): Strategies | undefined => settings.strategies;
 
 export function StrategyDialog({
   chosen,
@@ -22,7 +18,7 @@ export function StrategyDialog({
   const words = useWords(STRATEGY_WORDS);
   const composer = useWords(AGENT_WORDS);
   const page = usePage();
-  const strategies = usePageState(selectStrategies);
+  const strategies = usePageState(({ settings }) => settings.strategies);
   const { name } = chosen.option;
   const values = findStrategy(chosen, strategies);
   const save = (next: Strategies): void => page.dispatch({ type: "settings/changed", settings: { strategies: next } });
@@ -54,7 +50,7 @@ interface SettingRowProps {
 }
 
 function SettingRow({ setting, value, onChange }: SettingRowProps): ReactNode {
-  const language = usePageState(selectLanguage);
+  const language = usePageState(({ settings }) => settings.language);
   const [id, hint] = [useId(), useId()];
   return (
     <div className="page-setting">

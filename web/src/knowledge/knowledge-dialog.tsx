@@ -16,17 +16,14 @@ import type { Reference } from "loom-agent/client";
 import { Notices } from "../shell/notices.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import type { KnowledgeState, KnowledgeUpload } from "../store/knowledge.ts";
-import type { PageState } from "../store/page-state.ts";
 import { DocumentList, DOCUMENTS_TITLE } from "./document-list.tsx";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
-
-const selectKnowledge = ({ knowledge }: PageState): KnowledgeState => knowledge;
 
 export function KnowledgeDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   const words = useWords(KNOWLEDGE_WORDS);
   const page = usePage();
   const { language } = useUi();
-  const knowledge = usePageState(selectKnowledge);
+  const knowledge = usePageState(({ knowledge }) => knowledge);
   useEffect(() => void page.loadKnowledge(), [page]);
   const mayChange = useMay("knowledge");
   const { totals } = knowledge;

@@ -1,7 +1,6 @@
 /** Command palette: finds sessions, actions and agents as the user types. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
 import { defineWords, Dialog, findLiveRun, Icon, type IconName, useSession, useWords } from "loom-agent/react";
-import type { SessionView } from "loom-agent/client";
 import { AGENT_WORDS, chooseAgentIcon, describeKind } from "../composer/agent-words.ts";
 import { useChosenAgent } from "../composer/use-chosen-agent.ts";
 import type { PageController } from "../effects/create-page-controller.ts";
@@ -19,8 +18,6 @@ interface PaletteCommand extends PaletteEntry {
 }
 
 const selectState = (state: PageState): PageState => state;
-const selectHasRun = (session: SessionView | undefined): boolean => (session?.turns.length ?? 0) > 0;
-const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
 
 /** Sessions offered before the user types. */
 const RECENT_SESSIONS = 5;
@@ -119,8 +116,8 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
   const composer = useWords(AGENT_WORDS);
   const state = usePageState(selectState);
   const session = state.sessions.current;
-  const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
-  const isLive = useSession(page.receiver, session ?? "", selectIsLive);
+  const hasRun = useSession(page.receiver, session ?? "", (view) => (view?.turns.length ?? 0) > 0);
+  const isLive = useSession(page.receiver, session ?? "", (view) => findLiveRun(view) !== undefined);
   const { options, chosen } = useChosenAgent(session);
   return useMemo(() => {
     const { access, sessions, settings } = state;

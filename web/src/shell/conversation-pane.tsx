@@ -1,10 +1,9 @@
 /** The conversation, or its placeholder: suggestions, a spinner or an error. */
-import { type ReactNode, type RefObject, useEffect, useMemo, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useState } from "react";
 import type { SessionView } from "loom-agent/client";
 import { Button, type ConversationHandle, Spinner, useSession, useWords } from "loom-agent/react";
 import { Start } from "../start/start.tsx";
 import { findDraft, findWaiting, NO_DRAFT } from "../store/composing.ts";
-import type { PageState } from "../store/page-state.ts";
 import type { SessionConversation } from "./session-conversation.tsx";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
@@ -35,7 +34,6 @@ interface ConversationModule {
 }
 
 /** The agents are loaded: the first view needs nothing more. */
-const selectIsReady = ({ agents }: PageState): boolean => agents.length > 0;
 
 /** A page without a session loads the code of conversations this long after it is ready. */
 const IDLE_MS = 1000;
@@ -47,7 +45,10 @@ const IDLE_MS = 1000;
 function useLoadedConversation(isNeeded: boolean): ConversationModule | undefined {
   const [loaded, setLoaded] = useState<ConversationModule>();
   const [failure, setFailure] = useState<{ readonly error: unknown }>();
-  const isIdle = useLasts(usePageState(selectIsReady), IDLE_MS);
+  const isIdle = useLasts(
+    usePageState(({ agents }) => agents.length > 0),
+    IDLE_MS,
+  );
   useEffect(() => {
     if (loaded !== undefined || !(isNeeded || isIdle)) return;
     void import("./session-conversation.tsx").then(setLoaded, (error: unknown) => {
@@ -65,19 +66,14 @@ function useLoadedConversation(isNeeded: boolean): ConversationModule | undefine
 export function useBeginning(session: string | undefined): "start" | "sent" | undefined {
   const page = usePage();
   const found = useSession(page.receiver, session ?? "", findEmptyReason);
-  const isEmpty = useSession(page.receiver, session ?? "", selectIsEmpty);
+  const isEmpty = useSession(page.receiver, session ?? "", (view) => (view?.turns.length ?? 0) === 0);
   const staysEmpty = useLasts(isEmpty && found === "new", EMPTY_MS);
-  const [selectHasFirst, selectMayStart] = useMemo(
-    () =>
-      [
-        ({ composing }: PageState): boolean =>
-          findWaiting(composing, session).some(({ status }) => status !== "failed"),
-        ({ composing, sessions }: PageState): boolean => sessions.isNew || findDraft(composing, session) !== NO_DRAFT,
-      ] as const,
-    [session],
+  const hasFirst = usePageState(({ composing }) =>
+    findWaiting(composing, session).some(({ status }) => status !== "failed"),
   );
-  const hasFirst = usePageState(selectHasFirst);
-  const mayStart = usePageState(selectMayStart);
+  const mayStart = usePageState(
+    ({ composing, sessions }) => sessions.isNew || findDraft(composing, session) !== NO_DRAFT,
+  );
   if (!isEmpty) return undefined;
   if (hasFirst) return "sent";
   return session === undefined || staysEmpty || mayStart ? "start" : undefined;
@@ -109,8 +105,6 @@ export function findEmptyReason(session: SessionView | undefined): EmptyReason {
   if (status === "live" || status === "complete") return "new";
   return status === "failed" || status === "truncated" ? "failed" : "loading";
 }
-
-const selectIsEmpty = (view: SessionView | undefined): boolean => (view?.turns.length ?? 0) === 0;
 
 function EmptyConversation({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(SHELL_WORDS);

@@ -1,7 +1,6 @@
 /** The menu of an answer: copy, edit, export, show frames; share and export the whole session. */
 import type { ReactNode } from "react";
 import { Icon, Menu, type MenuItem, type TurnMenuProps, useUi, useWords } from "loom-agent/react";
-import type { PageState } from "../store/page-state.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { ACCESS_WORDS } from "../access/access-words.ts";
@@ -11,14 +10,12 @@ function pressEdit(turnKey: string): void {
   document.querySelector<HTMLElement>(`[data-turn="${CSS.escape(turnKey)}"] [data-action="edit"]`)?.click();
 }
 
-const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
-
 export function TurnMenu({ turn }: TurnMenuProps): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
   const { actions } = useUi();
   const { key } = turn;
-  const session = usePageState(selectCurrent);
+  const session = usePageState(({ sessions }) => sessions.current);
   const items = useSessionItems(session);
   const edit: MenuItem = {
     key: "edit",
