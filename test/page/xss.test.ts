@@ -209,7 +209,7 @@ describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about,
     await page.getByRole("button", { name: "Inspect" }).last().click();
     const tabs = page.getByRole("region", { name: "Run inspector" }).getByRole("tab");
     await tabs.first().waitFor();
-    expect(await tabs.count()).toBe(6);
+    expect(await tabs.count()).toBe(5);
     for (const tab of sampleCases(await tabs.all(), { perKind: 2 })) {
       await tab.click();
       await openAll(page, ".page-inspector");

@@ -90,7 +90,6 @@ export const CONVERSATION_SCENES: readonly Scene[] = [
       "conversation/user-message",
       "conversation/version-switcher",
       "thoughts/stage",
-      "parts/inspect-button",
       "parts/clock-text",
       "web/shell/turn-menu",
     ],

@@ -173,7 +173,7 @@ export const PART_SCENES: readonly Scene[] = [
   },
   {
     component: "tool",
-    modules: ["parts/tool-card", "parts/tool-status", "parts/arguments-view", "parts/json-view"],
+    modules: ["parts/tool-card", "parts/arguments-view", "parts/json-view"],
     states: {
       streaming: () =>
         showParts(
@@ -202,13 +202,7 @@ export const PART_SCENES: readonly Scene[] = [
   },
   {
     component: "approval",
-    modules: [
-      "parts/approval-card",
-      "parts/approval-form",
-      "parts/approval-editor",
-      "parts/approval-fields",
-      "parts/action-summary",
-    ],
+    modules: ["parts/approval-card", "parts/approval-form", "parts/approval-fields"],
     states: {
       waiting: (language) =>
         ask(language, "write_file", {

@@ -79,7 +79,6 @@ export const TEXT_SCENES: readonly Scene[] = [
     component: "text",
     modules: [
       "text/rich-text",
-      "text/markdown-text",
       "text/block-elements",
       "text/inline-elements",
       "text/text-link",
@@ -111,7 +110,7 @@ export const TEXT_SCENES: readonly Scene[] = [
     modules: ["text/math-text", "web/plugins/math-formula"],
     states: { finished: () => write(MATH) },
   },
-  { component: "text table", modules: ["text/text-table"], states: { finished: () => write(TABLE) } },
+  { component: "text table", modules: ["text/text-link"], states: { finished: () => write(TABLE) } },
   {
     component: "text image",
     modules: ["text/text-image"],

@@ -79,7 +79,6 @@ export const THOUGHT_SCENES: readonly Scene[] = [
       "thoughts/canvas-search",
       "thoughts/detail-panel",
       "thoughts/score",
-      "conversation/search-output",
     ],
     states: {
       streaming: (language) => <RunScene write={(session) => search(session, language)} />,

@@ -1,6 +1,6 @@
 /** The tools that run without approval in this session. Each can be revoked. */
 import { type ReactNode, useState } from "react";
-import type { Receiver, SessionView } from "../../client/index.ts";
+import type { Receiver } from "../../client/index.ts";
 import { IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -9,7 +9,6 @@ import { useSession } from "../use-receiver.ts";
 import { COMPOSER_WORDS } from "./composer-words.ts";
 
 const NONE: readonly string[] = [];
-const selectAllowed = (session: SessionView | undefined): readonly string[] => session?.allowedTools ?? NONE;
 const MAX_NAME = 60;
 
 export interface AllowedToolsProps {
@@ -27,7 +26,7 @@ export interface AllowedToolsProps {
 export function AllowedTools({ receiver, sessionId }: AllowedToolsProps): ReactNode {
   const words = useWords(COMPOSER_WORDS);
   const { actions } = useUi();
-  const tools = useSession(receiver, sessionId, selectAllowed);
+  const tools = useSession(receiver, sessionId, (view) => view?.allowedTools ?? NONE);
   const [revoking, setRevoking] = useState<string>();
   if (tools.length === 0) return null;
   const revoke = async (name: string): Promise<void> => {

@@ -1,6 +1,6 @@
 /** A whole chat in one component: the conversation of one session and the box to write in. */
 import { type DragEvent, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
-import type { ClientToken, SessionView, TurnView } from "../../client/index.ts";
+import type { ClientToken, TurnView } from "../../client/index.ts";
 import { fetchFile } from "../../client/transport/session-files.ts";
 import { Conversation } from "../conversation/conversation.tsx";
 import { findLiveRun, isAway } from "../thoughts/describe-stream.ts";
@@ -49,9 +49,6 @@ export function LoomChat(props: LoomChatProps): ReactNode {
   return <SessionChat key={`${props.url} ${props.session}`} {...props} />;
 }
 
-const selectIsAway = (view: SessionView | undefined): boolean => isAway(view?.state);
-const selectLiveRun = (view: SessionView | undefined): string | undefined => findLiveRun(view)?.runId;
-
 function SessionChat({ url, session, token, agent, language }: LoomChatProps): ReactNode {
   const { plugins } = useUi();
   const browserLanguage = useSyncExternalStore(listenToNothing, readLanguage, () => "en" as const);
@@ -90,9 +87,9 @@ function ChatFrame({ chat, session, language }: ChatFrameProps): ReactNode {
   const words = useWords(WORDS);
   const { receiver, connection, draft, waiting, files } = chat;
   const [stopping, setStopping] = useState<string>();
-  const liveRun = useSession(receiver, session, selectLiveRun);
+  const liveRun = useSession(receiver, session, (view) => findLiveRun(view)?.runId);
   const isLive = liveRun !== undefined;
-  const away = useSession(receiver, session, selectIsAway);
+  const away = useSession(receiver, session, (view) => isAway(view?.state));
   const { next, others } = useMemo(() => splitWaiting(waiting, isLive), [waiting, isLive]);
   const stop = (): void => {
     if (liveRun === undefined) return;

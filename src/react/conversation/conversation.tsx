@@ -62,8 +62,6 @@ export interface ConversationHandle {
   toEnd(): void;
 }
 
-const selectIsAway = (session: SessionView | undefined): boolean => isStreamAway(session?.state);
-
 const NO_PENDING: readonly PendingMessage[] = [];
 const NO_MESSAGE: PendingMessage = { runId: "", text: "", files: [] };
 /** Number of latest runs among which the run of a pending message is. */
@@ -151,7 +149,7 @@ function SessionConversation({
     [keys, toEnd, endLanding, virtualizer],
   );
   const reason = useSession(receiver, sessionId, selectRefusal);
-  const isAway = useSession(receiver, sessionId, selectIsAway);
+  const isAway = useSession(receiver, sessionId, (view) => isStreamAway(view?.state));
   const notice = <ConnectionNotice reason={reason} showsLoss={isEmpty && children === undefined} />;
   if (isEmpty)
     return (

@@ -1,6 +1,6 @@
 /** One message with its parts in order. */
 import { memo, type NamedExoticComponent, type ReactNode, useMemo, useRef, useState } from "react";
-import type { MessagePart, Receiver, SessionView } from "../../client/index.ts";
+import type { MessagePart, Receiver } from "../../client/index.ts";
 import type { MessageView } from "../../client/view.ts";
 import { PartItem } from "../parts/part-item.tsx";
 import { SupersededItem } from "../parts/superseded-item.tsx";
@@ -143,9 +143,6 @@ interface LinkedTodoProps extends Pick<MessageItemProps, "receiver" | "sessionId
  * re-render.
  */
 function LinkedTodo({ receiver, sessionId, part, ...common }: LinkedTodoProps): ReactNode {
-  const select = useMemo(
-    () => (session: SessionView | undefined) => session?.todoLists.find(({ listId }) => listId === part.listId),
-    [part.listId],
-  );
-  return <PartItem {...common} part={part} todoList={useSession(receiver, sessionId, select)} />;
+  const list = useSession(receiver, sessionId, (view) => view?.todoLists.find(({ listId }) => listId === part.listId));
+  return <PartItem {...common} part={part} todoList={list} />;
 }

@@ -60,7 +60,7 @@ export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem
   const words = useWords(WORDS);
   const turn = useRun(receiver, sessionId, turnKey);
   const isStreamEnded = useSession(receiver, sessionId, selectIsStreamEnded);
-  const state = useSession(receiver, sessionId, selectState);
+  const state = useSession(receiver, sessionId, (view) => view?.state);
   const context = useMemo((): RunContextValue => {
     const session = receiver.session(sessionId);
     return { turnKey, getTurn: () => session.getSnapshot()?.turns.findLast(({ key }) => key === turnKey) };
@@ -147,15 +147,8 @@ interface LinkedFooterProps extends Pick<RunItemProps, "receiver" | "sessionId">
 /** Feedback belongs to the session and changes after its run, so it is selected here. */
 function LinkedFooter({ receiver, sessionId, turn, state }: LinkedFooterProps): ReactNode {
   const { runId } = turn;
-  const select = useMemo(
-    () => (session: SessionView | undefined) => session?.feedback?.find((one) => one.runId === runId),
-    [runId],
-  );
-  return <RunFooter turn={turn} state={state} feedback={useSession(receiver, sessionId, select)} />;
-}
-
-function selectState(session: SessionView | undefined): StreamState | undefined {
-  return session?.state;
+  const feedback = useSession(receiver, sessionId, (view) => view?.feedback?.find((one) => one.runId === runId));
+  return <RunFooter turn={turn} state={state} feedback={feedback} />;
 }
 
 interface SearchOutputProps {

@@ -7,18 +7,13 @@ import { Spinner, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { Shell } from "../shell/shell.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";
-import type { AccessPhase } from "../store/access.ts";
-import type { PageState } from "../store/page-state.ts";
 import { ACCESS_WORDS } from "./access-words.ts";
 
 const SignIn = lazy(async () => ({ default: (await import("./sign-in.tsx")).SignIn }));
 
-const selectPhase = ({ access }: PageState): AccessPhase => access.phase;
-const selectHasFailed = ({ access }: PageState): boolean => access.failure !== undefined;
-
 export function Gate(): ReactNode {
   const words = useWords(ACCESS_WORDS);
-  const phase = usePageState(selectPhase);
+  const phase = usePageState(({ access }) => access.phase);
   switch (phase) {
     case "checking":
       return <CheckingAccess />;
@@ -67,7 +62,7 @@ const CHECKING_MS = 500;
 
 function CheckingAccess(): ReactNode {
   const words = useWords(ACCESS_WORDS);
-  const hasFailed = usePageState(selectHasFailed);
+  const hasFailed = usePageState(({ access }) => access.failure !== undefined);
   const isLate = useIsLate(CHECKING_MS);
   if (!isLate && !hasFailed) return null;
   return (

@@ -8,11 +8,8 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button, Spinner, useWords } from "../../../src/react/page-parts.ts";
 import type { ApiFailure } from "../api/api-error.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
-import type { AccessState } from "../store/access.ts";
-import type { PageState } from "../store/page-state.ts";
 import { ACCESS_WORDS } from "./access-words.ts";
 
-const selectAccess = ({ access }: PageState): AccessState => access;
 /** Long enough for a JWT. */
 const MAX_CHARACTERS = 16_384;
 const COMMAND = "loom token create NAME";
@@ -20,7 +17,7 @@ const COMMAND = "loom token create NAME";
 export function SignIn(): ReactNode {
   const words = useWords(ACCESS_WORDS);
   const page = usePage();
-  const { reason, isBusy, failure } = usePageState(selectAccess);
+  const { reason, isBusy, failure } = usePageState(({ access }) => access);
   const [isEmpty, setEmpty] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {

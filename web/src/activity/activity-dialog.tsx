@@ -1,28 +1,13 @@
 /** All live and queued runs of the user: approvals to answer first, then runs to watch or stop. */
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { ToolCall } from "loom-agent/client";
-import {
-  ApprovalCard,
-  Button,
-  defineWords,
-  Dialog,
-  formatDuration,
-  Spinner,
-  type UiActions,
-  UiProvider,
-  useUi,
-  useWords,
-} from "../../../src/react/page-parts.ts";
+import { ApprovalCard, Button, defineWords, Dialog, formatDuration, Spinner, type UiActions, UiProvider, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { AGENT_WORDS, describeKind } from "../composer/agent-words.ts";
 import { isOfflineModel } from "../composer/pickers.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
-import type { ActiveRun, ActivityState } from "../store/activity.ts";
-import type { PageState } from "../store/page-state.ts";
+import type { ActiveRun } from "../store/activity.ts";
 
 type OpenApproval = ActiveRun["approvals"][number];
-
-const selectModels = ({ models }: PageState): PageState["models"] => models;
-const selectActivity = ({ activity }: PageState): ActivityState => activity;
 
 const TICK_MS = 1000;
 /** Larger differences come from clocks that disagree. */
@@ -31,7 +16,7 @@ const MAX_MS = 30 * 86_400_000;
 export function ActivityDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   const words = useWords(ACTIVITY_WORDS);
   const page = usePage();
-  const { status, runs, hasMore } = usePageState(selectActivity);
+  const { status, runs, hasMore } = usePageState(({ activity }) => activity);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => page.refreshActivity(), [page]);
   useEffect(() => {
@@ -103,7 +88,7 @@ function RunEntry({ run, now, onOpen }: RunEntryProps): ReactNode {
     void page.stopRun(run).then((isStopped) => setStopping(isStopped));
   };
   const names = useWords(AGENT_WORDS);
-  const known = usePageState(selectModels);
+  const known = usePageState(({ models }) => models);
   const shownModel = model !== undefined && isOfflineModel(model, known) ? names.offline : model;
   // The agent of an additional model is named `react:openai/gpt-5`.
   const kind = agent?.split(":", 1)[0] ?? "";

@@ -1,5 +1,5 @@
 /** The composer of the page: the draft of the current session, its pending messages and the menus of its agent. */
-import { type ReactNode, useMemo } from "react";
+import type { ReactNode } from "react";
 import type { SessionView } from "loom-agent/client";
 import {
   AllowedTools,
@@ -11,12 +11,8 @@ import {
   WaitingList,
 } from "../../../src/react/page-parts.ts";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
-import { type ComposerDraft, findDraft, findWaiting, type WaitingMessage } from "../store/composing.ts";
-import type { PageState } from "../store/page-state.ts";
+import { findDraft, findWaiting } from "../store/composing.ts";
 import { Pickers } from "./pickers.tsx";
-
-const selectStopping = ({ composing }: PageState): readonly string[] => composing.stopping;
-const selectIsAway = (session: SessionView | undefined): boolean => isAway(session?.state);
 
 /** Returns the ID of the live run. */
 function selectLiveRun(session: SessionView | undefined): string | undefined {
@@ -33,16 +29,9 @@ export interface PageComposerProps {
 export function Composer({ session, onSend }: PageComposerProps): ReactNode {
   const page = usePage();
   const name = session ?? "";
-  const [selectDraft, selectWaiting] = useMemo(
-    () => [
-      ({ composing }: PageState): ComposerDraft => findDraft(composing, session),
-      ({ composing }: PageState): readonly WaitingMessage[] => findWaiting(composing, session),
-    ],
-    [session],
-  );
-  const draft = usePageState(selectDraft);
-  const waiting = usePageState(selectWaiting);
-  const stopping = usePageState(selectStopping);
+  const draft = usePageState(({ composing }) => findDraft(composing, session));
+  const waiting = usePageState(({ composing }) => findWaiting(composing, session));
+  const stopping = usePageState(({ composing }) => composing.stopping);
   const liveRun = useSession(page.receiver, name, selectLiveRun);
   const isLive = liveRun !== undefined;
   const mayAttach = useMay("write");
@@ -65,7 +54,7 @@ export function Composer({ session, onSend }: PageComposerProps): ReactNode {
       <AllowedTools receiver={page.receiver} sessionId={name} />
       <WaitingList
         messages={splitWaiting(waiting, isLive).others}
-        isAway={useSession(page.receiver, name, selectIsAway)}
+        isAway={useSession(page.receiver, name, (view) => isAway(view?.state))}
         onEdit={(message) => page.takeBack(message)}
         onResend={(message) => page.resend(message)}
         onWithdraw={(message) => void page.withdraw(message)}

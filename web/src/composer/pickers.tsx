@@ -5,13 +5,12 @@ import { Menu, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { AgentChoice, ChosenAgent } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
-import { type PageSettings, REASONING_LEVELS } from "../store/settings.ts";
+import { REASONING_LEVELS } from "../store/settings.ts";
 import { AGENT_WORDS, chooseAgentIcon, describeKind } from "./agent-words.ts";
 import { useChosenAgent } from "./use-chosen-agent.ts";
-import { findStrategy, type Strategies } from "../store/strategy.ts";
+import { findStrategy } from "../store/strategy.ts";
 
 const selectModels = ({ models }: PageState): PageState["models"] => models;
-const selectReasoning = ({ settings }: PageState): PageSettings["reasoning"] => settings.reasoning;
 
 export function Pickers({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(AGENT_WORDS);
@@ -96,7 +95,7 @@ function ReasoningPicker({ model }: { readonly model: string | undefined }): Rea
   const words = useWords(AGENT_WORDS);
   const page = usePage();
   const known = usePageState(selectModels);
-  const chosen = usePageState(selectReasoning);
+  const chosen = usePageState(({ settings }) => settings.reasoning);
   if (model === undefined || isOfflineModel(model, known)) return null;
   const name = words[chosen ?? "auto"];
   return (
@@ -146,12 +145,10 @@ export function isOfflineModel(model: string, known: PageState["models"]): boole
 
 const StrategyDialog = lazy(async () => ({ default: (await import("./strategy-dialog.tsx")).StrategyDialog }));
 
-const selectStrategies = ({ settings }: PageState): Strategies | undefined => settings.strategies;
-
 /** Button that opens the strategy settings of the chosen agent. Not shown for agents without such settings. */
 function StrategyPicker({ chosen }: { readonly chosen: ChosenAgent }): ReactNode {
   const words = useWords(AGENT_WORDS);
-  const strategies = usePageState(selectStrategies);
+  const strategies = usePageState(({ settings }) => settings.strategies);
   const [isOpen, setOpen] = useState(false);
   const { settings = [] } = chosen.agent;
   if (settings.length === 0) return null;

@@ -4,12 +4,8 @@ import { Button, Dialog } from "loom-agent/react";
 import { defineWords, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { ChosenAgent } from "../store/agents.ts";
-import type { PageState } from "../store/page-state.ts";
 import { type AgentSetting, changeStrategy, findStrategy, isAccepted, type Strategies } from "../store/strategy.ts";
 import { AGENT_WORDS, describeKind } from "./agent-words.ts";
-
-const selectLanguage = ({ settings }: PageState): PageState["settings"]["language"] => settings.language;
-const selectStrategies = ({ settings }: PageState): Strategies | undefined => settings.strategies;
 
 export function StrategyDialog({
   chosen,
@@ -23,7 +19,7 @@ export function StrategyDialog({
   const words = useWords(STRATEGY_WORDS);
   const composer = useWords(AGENT_WORDS);
   const page = usePage();
-  const strategies = usePageState(selectStrategies);
+  const strategies = usePageState(({ settings }) => settings.strategies);
   const { name } = chosen.option;
   const values = findStrategy(chosen, strategies);
   const save = (next: Strategies): void => page.dispatch({ type: "settings/changed", settings: { strategies: next } });
@@ -55,7 +51,7 @@ interface SettingRowProps {
 }
 
 function SettingRow({ setting, value, onChange }: SettingRowProps): ReactNode {
-  const language = usePageState(selectLanguage);
+  const language = usePageState(({ settings }) => settings.language);
   const [id, hint] = [useId(), useId()];
   return (
     <div className="page-setting">

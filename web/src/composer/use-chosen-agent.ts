@@ -3,20 +3,9 @@ import { useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
 import { useSession } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
-import {
-  type AgentChoice,
-  type AgentOption,
-  chooseAgent,
-  type ChosenAgent,
-  findLatestAgent,
-  listAgentOptions,
-} from "../store/agents.ts";
+import { type AgentOption, chooseAgent, type ChosenAgent, findLatestAgent, listAgentOptions } from "../store/agents.ts";
 import { findWaiting } from "../store/composing.ts";
-import type { PageState } from "../store/page-state.ts";
-import type { PageSettings } from "../store/settings.ts";
 
-const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
-const selectSettings = ({ settings }: PageState): PageSettings => settings;
 const selectTurnAgent = (session: SessionView | undefined): string | undefined =>
   findLatestAgent([], session?.turns ?? []);
 
@@ -28,18 +17,10 @@ export interface AgentsOfSession {
 
 export function useChosenAgent(session: string | undefined): AgentsOfSession {
   const page = usePage();
-  const agents = usePageState(selectAgents);
-  const settings = usePageState(selectSettings);
-  const [selectChoice, selectSent] = useMemo(
-    () =>
-      [
-        ({ choices }: PageState): AgentChoice | undefined => choices.get(session ?? ""),
-        ({ composing }: PageState): string | undefined => findLatestAgent(findWaiting(composing, session), []),
-      ] as const,
-    [session],
-  );
-  const choice = usePageState(selectChoice);
-  const sent = usePageState(selectSent);
+  const agents = usePageState(({ agents }) => agents);
+  const settings = usePageState(({ settings }) => settings);
+  const choice = usePageState(({ choices }) => choices.get(session ?? ""));
+  const sent = usePageState(({ composing }) => findLatestAgent(findWaiting(composing, session), []));
   const answered = useSession(page.receiver, session ?? "", selectTurnAgent);
   const options = useMemo(() => listAgentOptions(agents), [agents]);
   return { options, chosen: chooseAgent(options, { choice, last: sent ?? answered, settings }) };

@@ -285,11 +285,7 @@ interface RunFeedbackProps {
 /** The user's feedback on a run, for operators. */
 function RunFeedback({ receiver, session, runId }: RunFeedbackProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
-  const select = useMemo(
-    () => (view: SessionView | undefined) => view?.feedback?.find((one) => one.runId === runId),
-    [runId],
-  );
-  const feedback = useSession(receiver, session, select);
+  const feedback = useSession(receiver, session, (view) => view?.feedback?.find((one) => one.runId === runId));
   if (feedback === undefined) return null;
   const { rating, comment, actor } = feedback;
   return (

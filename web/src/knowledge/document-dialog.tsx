@@ -1,18 +1,8 @@
 /** A document of the knowledge base, opened from the list, from a search result, or at a cited passage. */
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import type { Reference } from "loom-agent/client";
-import {
-  Button,
-  Dialog,
-  formatBytes,
-  HighlightedText,
-  RichText,
-  Spinner,
-  useUi,
-  useWords,
-} from "../../../src/react/page-parts.ts";
+import { Button, Dialog, formatBytes, HighlightedText, RichText, Spinner, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
-import type { PageState } from "../store/page-state.ts";
 import { findPassage, joinParts } from "./document-parts.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
 import { type DocumentControl, useDocument, useReadingPosition } from "./use-document.ts";
@@ -24,13 +14,12 @@ export interface DocumentDialogProps {
 }
 
 // A share link gives access to one session, not to the knowledge base.
-const selectIsShared = ({ access }: PageState): boolean => access.phase === "shared";
 
 export function DocumentDialog({ source, onClose }: DocumentDialogProps): ReactNode {
   const words = useWords(KNOWLEDGE_WORDS);
   const { language } = useUi();
   const page = usePage();
-  const isDenied = usePageState(selectIsShared);
+  const isDenied = usePageState(({ access }) => access.phase === "shared");
   const document = useDocument(page.api, isDenied ? undefined : source.uri, source);
   const { loaded, error } = document;
   const content = useRef<HTMLDivElement>(null);

@@ -1,30 +1,19 @@
 /** Knowledge base dialog: upload, search, list and delete documents. */
 import { type DragEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { Button, Dialog, Icon } from "loom-agent/react";
-import {
-  Badge,
-  formatBytes,
-  formatNumber,
-  IconButton,
-  ProgressBar,
-  useUi,
-  useWords,
-} from "../../../src/react/page-parts.ts";
+import { Badge, formatBytes, formatNumber, IconButton, ProgressBar, useUi, useWords } from "../../../src/react/page-parts.ts";
 import type { Reference } from "loom-agent/client";
 import { Notices } from "../shell/notices.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import type { KnowledgeState, KnowledgeUpload } from "../store/knowledge.ts";
-import type { PageState } from "../store/page-state.ts";
 import { DocumentList, DOCUMENTS_TITLE } from "./document-list.tsx";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
-
-const selectKnowledge = ({ knowledge }: PageState): KnowledgeState => knowledge;
 
 export function KnowledgeDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   const words = useWords(KNOWLEDGE_WORDS);
   const page = usePage();
   const { language } = useUi();
-  const knowledge = usePageState(selectKnowledge);
+  const knowledge = usePageState(({ knowledge }) => knowledge);
   useEffect(() => void page.loadKnowledge(), [page]);
   const mayChange = useMay("knowledge");
   const { totals } = knowledge;

@@ -2,7 +2,6 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
 import { Dialog, Icon, useSession } from "loom-agent/react";
 import { defineWords, findLiveRun, type IconName, useWords } from "../../../src/react/page-parts.ts";
-import type { SessionView } from "loom-agent/client";
 import { AGENT_WORDS, chooseAgentIcon, describeKind } from "../composer/agent-words.ts";
 import { useChosenAgent } from "../composer/use-chosen-agent.ts";
 import type { PageController } from "../effects/create-page-controller.ts";
@@ -20,8 +19,6 @@ interface PaletteCommand extends PaletteEntry {
 }
 
 const selectState = (state: PageState): PageState => state;
-const selectHasRun = (session: SessionView | undefined): boolean => (session?.turns.length ?? 0) > 0;
-const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
 
 /** Sessions offered before the user types. */
 const RECENT_SESSIONS = 5;
@@ -120,8 +117,8 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
   const composer = useWords(AGENT_WORDS);
   const state = usePageState(selectState);
   const session = state.sessions.current;
-  const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
-  const isLive = useSession(page.receiver, session ?? "", selectIsLive);
+  const hasRun = useSession(page.receiver, session ?? "", (view) => (view?.turns.length ?? 0) > 0);
+  const isLive = useSession(page.receiver, session ?? "", (view) => findLiveRun(view) !== undefined);
   const { options, chosen } = useChosenAgent(session);
   return useMemo(() => {
     const { access, sessions, settings } = state;

@@ -8,15 +8,13 @@ import type { PageState } from "../store/page-state.ts";
 import { findRow } from "../store/sessions.ts";
 import { SETTINGS_WORDS } from "./settings-words.ts";
 
-const selectStored = ({ sessions }: PageState): string | undefined => findRow(sessions, sessions.current)?.session_id;
-
 /** An administrator lists the sessions of all owners, so that "all" would be too many. */
 const selectMayDelete = ({ access }: PageState): boolean =>
   may(access, "write") && may(access, "read") && !access.scopes.includes("admin");
 
 export function DataSettings(): ReactNode {
   const words = useWords(SETTINGS_WORDS);
-  const session = usePageState(selectStored);
+  const session = usePageState(({ sessions }) => findRow(sessions, sessions.current)?.session_id);
   const mayDelete = usePageState(selectMayDelete);
   if (session === undefined && !mayDelete) return null;
   return (

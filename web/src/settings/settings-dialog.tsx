@@ -15,10 +15,8 @@ import { DataSettings, Section } from "./data-settings.tsx";
 import { SETTINGS_WORDS } from "./settings-words.ts";
 
 const selectSettings = ({ settings }: PageState): PageSettings => settings;
-const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
 const selectWritten = ({ instructions, sessions }: PageState): WrittenPrompt | undefined =>
   instructions.get(sessions.current ?? "");
-const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
 
 export function SettingsDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   const words = useWords(SETTINGS_WORDS);
@@ -105,7 +103,7 @@ function DefaultSettings(): ReactNode {
   const composer = useWords(AGENT_WORDS);
   const page = usePage();
   const { kind, model, reasoning } = usePageState(selectSettings);
-  const agents = usePageState(selectAgents);
+  const agents = usePageState(({ agents }) => agents);
   const options = useMemo(() => listAgentOptions(agents), [agents]);
   const chosen = findAgent(options, kind, model);
   if (chosen === undefined) return null;
@@ -141,7 +139,7 @@ function DefaultSettings(): ReactNode {
 function SessionSettings(): ReactNode {
   const words = useWords(SETTINGS_WORDS);
   const page = usePage();
-  const session = usePageState(selectCurrent) ?? "";
+  const session = usePageState(({ sessions }) => sessions.current) ?? "";
   const written = usePageState(selectWritten);
   const isWritten = written !== undefined && written.runId === undefined;
   const select = useMemo(

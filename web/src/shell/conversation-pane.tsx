@@ -1,11 +1,10 @@
 /** The conversation, or its placeholder: suggestions, a spinner or an error. */
-import { type ReactNode, type RefObject, useEffect, useMemo, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useState } from "react";
 import type { SessionView } from "loom-agent/client";
 import { Button, type ConversationHandle, useSession } from "loom-agent/react";
 import { Spinner, useWords } from "../../../src/react/page-parts.ts";
 import { Start } from "../start/start.tsx";
 import { findDraft, findWaiting, NO_DRAFT } from "../store/composing.ts";
-import type { PageState } from "../store/page-state.ts";
 import type { SessionConversation } from "./session-conversation.tsx";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
@@ -26,7 +25,7 @@ export function ConversationPane({ session, handle }: ConversationPaneProps): Re
     );
   return (
     <div className="loom-conversation loom-conversation-empty">
-      {session === undefined ? <EmptyConversation session={session} /> : <Loading />}
+      {session === undefined ? <EmptyConversation session={session} /> : <LateLoading />}
     </div>
   );
 }
@@ -35,26 +34,28 @@ interface ConversationModule {
   readonly SessionConversation: typeof SessionConversation;
 }
 
-/** A page that shows no conversation loads the code of conversations this long after it was shown. */
-const IDLE_MS = 1500;
+/** The agents are loaded: the first view needs nothing more. */
+
+/** A page without a session loads the code of conversations this long after it is ready. */
+const IDLE_MS = 1000;
 
 /**
- * Not with `lazy`: it shows its fallback for a moment even if the code has arrived, and a first message would flash.
+ * Loads the code of conversations when one is shown, else when the page is idle. Not with `lazy`: it shows its fallback
+ * for a moment even if the code has arrived, and a first message would flash.
  */
 function useLoadedConversation(isNeeded: boolean): ConversationModule | undefined {
   const [loaded, setLoaded] = useState<ConversationModule>();
   const [failure, setFailure] = useState<{ readonly error: unknown }>();
+  const isIdle = useLasts(
+    usePageState(({ agents }) => agents.length > 0),
+    IDLE_MS,
+  );
   useEffect(() => {
-    if (loaded !== undefined) return undefined;
-    const load = (onFailure: (error: unknown) => void): void =>
-      void import("./session-conversation.tsx").then(setLoaded, onFailure);
-    if (isNeeded) {
-      load((error) => setFailure({ error }));
-      return undefined;
-    }
-    const timer = setTimeout(() => load(() => undefined), IDLE_MS);
-    return () => clearTimeout(timer);
-  }, [isNeeded, loaded]);
+    if (loaded !== undefined || !(isNeeded || isIdle)) return;
+    void import("./session-conversation.tsx").then(setLoaded, (error: unknown) => {
+      if (isNeeded) setFailure({ error });
+    });
+  }, [isNeeded, isIdle, loaded]);
   if (failure !== undefined) throw failure.error;
   return loaded;
 }
@@ -66,21 +67,34 @@ function useLoadedConversation(isNeeded: boolean): ConversationModule | undefine
 export function useBeginning(session: string | undefined): "start" | "sent" | undefined {
   const page = usePage();
   const found = useSession(page.receiver, session ?? "", findEmptyReason);
-  const isEmpty = useSession(page.receiver, session ?? "", selectIsEmpty);
-  const [selectHasFirst, selectMayStart] = useMemo(
-    () =>
-      [
-        ({ composing }: PageState): boolean =>
-          findWaiting(composing, session).some(({ status }) => status !== "failed"),
-        ({ composing, sessions }: PageState): boolean => sessions.isNew || findDraft(composing, session) !== NO_DRAFT,
-      ] as const,
-    [session],
+  const isEmpty = useSession(page.receiver, session ?? "", (view) => (view?.turns.length ?? 0) === 0);
+  const staysEmpty = useLasts(isEmpty && found === "new", EMPTY_MS);
+  const hasFirst = usePageState(({ composing }) =>
+    findWaiting(composing, session).some(({ status }) => status !== "failed"),
   );
-  const hasFirst = usePageState(selectHasFirst);
-  const mayStart = usePageState(selectMayStart);
+  const mayStart = usePageState(
+    ({ composing, sessions }) => sessions.isNew || findDraft(composing, session) !== NO_DRAFT,
+  );
   if (!isEmpty) return undefined;
   if (hasFirst) return "sent";
-  return session === undefined || found === "new" || mayStart ? "start" : undefined;
+  return session === undefined || staysEmpty || mayStart ? "start" : undefined;
+}
+
+/** The stream of a session is live before its first frames arrive. Later, the session has none. */
+const EMPTY_MS = 1000;
+
+/** Whether something is true, and was all this time. */
+function useLasts(isTrue: boolean, ms: number): boolean {
+  const [lasts, setLasts] = useState(false);
+  useEffect(() => {
+    if (!isTrue) return undefined;
+    const timer = setTimeout(() => setLasts(true), ms);
+    return () => {
+      clearTimeout(timer);
+      setLasts(false);
+    };
+  }, [isTrue, ms]);
+  return isTrue && lasts;
 }
 
 export type EmptyReason = "new" | "loading" | "gone" | "failed";
@@ -92,8 +106,6 @@ export function findEmptyReason(session: SessionView | undefined): EmptyReason {
   if (status === "live" || status === "complete") return "new";
   return status === "failed" || status === "truncated" ? "failed" : "loading";
 }
-
-const selectIsEmpty = (view: SessionView | undefined): boolean => (view?.turns.length ?? 0) === 0;
 
 function EmptyConversation({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(SHELL_WORDS);
@@ -107,7 +119,6 @@ function EmptyConversation({ session }: { readonly session: string | undefined }
   if (beginning === "start") return <Start hasPrompts={!isRoomy} />;
   switch (found) {
     case "new":
-      return null;
     case "loading":
       return <Loading />;
     case "failed":
@@ -133,6 +144,13 @@ function EmptyConversation({ session }: { readonly session: string | undefined }
         </section>
       );
   }
+}
+
+/** The code mostly arrives within this time. */
+const LATE_MS = 400;
+
+function LateLoading(): ReactNode {
+  return useLasts(true, LATE_MS) ? <Loading /> : null;
 }
 
 function Loading(): ReactNode {

@@ -1,7 +1,7 @@
 /** Page header: session title, status, inspector button and settings. */
-import { type ReactNode, useEffect, useMemo } from "react";
-import type { SessionView } from "loom-agent/client";
-import { findLiveRun, IconButton, SessionStatus, useSession, useWords } from "../../../src/react/page-parts.ts";
+import { type ReactNode, useEffect } from "react";
+import { useSession } from "loom-agent/react";
+import { findLiveRun, IconButton, SessionStatus, useWords } from "../../../src/react/page-parts.ts";
 import { countWaiting } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findRow } from "../store/sessions.ts";
@@ -17,16 +17,11 @@ export interface HeaderProps {
   readonly onToggleList: (() => void) | undefined;
 }
 
-const selectHasRun = (session: SessionView | undefined): boolean => (session?.turns.length ?? 0) > 0;
-const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
-const selectWaiting = ({ activity }: PageState): number => countWaiting(activity);
-const selectHasInspector = ({ inspector }: PageState): boolean => inspector !== undefined;
-
 export function Header({ session, isListShown, onToggleList }: HeaderProps): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
-  const hasInspector = usePageState(selectHasInspector);
-  const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
+  const hasInspector = usePageState(({ inspector }) => inspector !== undefined);
+  const hasRun = useSession(page.receiver, session ?? "", (view) => (view?.turns.length ?? 0) > 0);
   return (
     <header className="page-header">
       {onToggleList === undefined ? null : <ListButton isListShown={isListShown} onToggleList={onToggleList} />}
@@ -63,7 +58,7 @@ interface ListButtonProps {
 /** Shows or hides the session list. A hidden list cannot show that approvals wait, so the button does. */
 function ListButton({ isListShown, onToggleList }: ListButtonProps): ReactNode {
   const words = useWords(SHELL_WORDS);
-  const waiting = usePageState(selectWaiting);
+  const waiting = usePageState(({ activity }) => countWaiting(activity));
   const label = isListShown ? words.hideSessions : words.showSessions;
   const hasMark = !isListShown && waiting > 0;
   return (
@@ -81,15 +76,10 @@ function ListButton({ isListShown, onToggleList }: ListButtonProps): ReactNode {
 function Title({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
-  const select = useMemo(
-    () =>
-      ({ sessions }: PageState) =>
-        findRow(sessions, session)?.title,
-    [session],
-  );
+  const given = usePageState(({ sessions }) => findRow(sessions, session)?.title);
   const mayRun = useMay("run");
-  const title = usePageState(select) ?? (session === undefined && !mayRun ? words.sessions : words.untitled);
-  const isLive = useSession(page.receiver, session ?? "", selectIsLive);
+  const title = given ?? (session === undefined && !mayRun ? words.sessions : words.untitled);
+  const isLive = useSession(page.receiver, session ?? "", (view) => findLiveRun(view) !== undefined);
   useTabTitle(title, isLive);
   return (
     <h1 className="page-title" dir="auto" title={title}>
@@ -107,13 +97,7 @@ function selectAlert({ alerts }: PageState): SessionAlert | undefined {
 function useTabTitle(title: string, isLive: boolean): void {
   const words = useWords(SHELL_WORDS);
   const alert = usePageState(selectAlert);
-  const select = useMemo(
-    () =>
-      ({ sessions }: PageState) =>
-        findRow(sessions, alert?.session)?.title,
-    [alert],
-  );
-  const alerting = usePageState(select) ?? words.untitled;
+  const alerting = usePageState(({ sessions }) => findRow(sessions, alert?.session)?.title) ?? words.untitled;
   useEffect(() => {
     document.title =
       alert === undefined

@@ -1,16 +1,14 @@
 /** Failure notices, shown until dismissed. */
 import type { ReactNode } from "react";
-import { Icon, IconButton, useWords } from "../../../src/react/page-parts.ts";
-import type { PageState } from "../store/page-state.ts";
+import { Icon } from "loom-agent/react";
+import { IconButton, useWords } from "../../../src/react/page-parts.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
-
-const selectNotices = ({ notices }: PageState): PageState["notices"] => notices;
 
 export function Notices(): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
-  const notices = usePageState(selectNotices);
+  const notices = usePageState(({ notices }) => notices);
   return (
     <div className="page-notices" role="region" aria-label={words.notices} aria-live="assertive">
       {notices.map(({ id, task, code, message, reference }) => {
@@ -48,12 +46,10 @@ function describeOwn(code: string, message: string, words: (typeof SHELL_WORDS)[
   return code === "storage_full" ? words.storageFull : undefined;
 }
 
-const selectAnnouncement = ({ announcement }: PageState): PageState["announcement"] => announcement;
-
 /** Live region for screen readers. It announces that an answer is complete, not its text. */
 export function Announcer(): ReactNode {
   const words = useWords(SHELL_WORDS);
-  const announcement = usePageState(selectAnnouncement);
+  const announcement = usePageState(({ announcement }) => announcement);
   const mayApprove = useMay("approve");
   const kind = announcement?.kind === "approval" && !mayApprove ? "approvalByOthers" : announcement?.kind;
   const text = kind === undefined ? "" : words[kind];

@@ -25,14 +25,15 @@ export function usePage(): PageController {
   return page;
 }
 
-/** Rerenders when the selected value changes. `select` must keep its identity. */
+/** Rerenders when the selected value changes. A `select` that builds a new object must keep its identity. */
 export function usePageState<S>(select: (state: PageState) => S): S {
   return useStore(usePage().store, select);
 }
 
 /** Whether the user has this scope. */
 export function useMay(scope: Scope): boolean {
-  return may(usePageState(selectAccess), scope);
+  return may(
+    usePageState(({ access }) => access),
+    scope,
+  );
 }
-
-const selectAccess = ({ access }: PageState): PageState["access"] => access;

@@ -3,9 +3,7 @@ import { type ReactNode, type RefObject, useEffect, useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
 import { Button, Conversation, type ConversationHandle, Icon, useRun, useSession } from "loom-agent/react";
 import { findLiveRun, splitWaiting, UiStateCache, useWords } from "../../../src/react/page-parts.ts";
-import { findWaiting, type WaitingMessage } from "../store/composing.ts";
-import type { PageState } from "../store/page-state.ts";
-import type { OpenedMatch } from "../store/sessions.ts";
+import { findWaiting } from "../store/composing.ts";
 import { findOpenedRun } from "../store/versions.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
@@ -17,18 +15,10 @@ export interface SessionConversationProps {
   readonly children: ReactNode;
 }
 
-const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
-
 export function SessionConversation({ session, handle, children }: SessionConversationProps): ReactNode {
   const page = usePage();
-  const selectWaiting = useMemo(
-    () =>
-      ({ composing }: PageState): readonly WaitingMessage[] =>
-        findWaiting(composing, session),
-    [session],
-  );
-  const waiting = usePageState(selectWaiting);
-  const isLive = useSession(page.receiver, session, selectIsLive);
+  const waiting = usePageState(({ composing }) => findWaiting(composing, session));
+  const isLive = useSession(page.receiver, session, (view) => findLiveRun(view) !== undefined);
   const pending = useMemo(() => splitWaiting(waiting, isLive).next, [waiting, isLive]);
   return (
     <>
@@ -54,13 +44,7 @@ type OpenedProps = Omit<SessionConversationProps, "children">;
 /** Scrolls to the run where the version that the user opened differs. */
 function OpenedVersion({ session, handle }: OpenedProps): ReactNode {
   const page = usePage();
-  const select = useMemo(
-    () =>
-      ({ versions }: PageState) =>
-        findOpenedRun(versions, session),
-    [session],
-  );
-  const run = usePageState(select) ?? "";
+  const run = usePageState(({ versions }) => findOpenedRun(versions, session)) ?? "";
   const isLoaded = useRun(page.receiver, session, run) !== undefined;
   useEffect(() => {
     if (!isLoaded) return;
@@ -70,12 +54,10 @@ function OpenedVersion({ session, handle }: OpenedProps): ReactNode {
   return null;
 }
 
-const selectMatch = ({ sessions }: PageState): OpenedMatch | undefined => sessions.match;
-
 /** Scrolls to the search result that the user opened, and highlights the query while the result is open. */
 function OpenedResult({ session, handle }: OpenedProps): ReactNode {
   const page = usePage();
-  const match = usePageState(selectMatch);
+  const match = usePageState(({ sessions }) => sessions.match);
   const shown = match?.session === session ? match : undefined;
   const run = shown?.runId ?? "";
   const isLoaded = useRun(page.receiver, session, run) !== undefined;

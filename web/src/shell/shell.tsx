@@ -1,14 +1,7 @@
 /** Page layout: session list, conversation and inspector, side by side on wide screens and stacked on narrow ones. */
 import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useMemo, useRef } from "react";
 import type { SessionView, TurnView } from "loom-agent/client";
-import {
-  type ConversationHandle,
-  createTurnSelector,
-  type ElementTarget,
-  Spinner,
-  useSession,
-  useWords,
-} from "../../../src/react/page-parts.ts";
+import { type ConversationHandle, createTurnSelector, type ElementTarget, Spinner, useSession, useWords } from "../../../src/react/page-parts.ts";
 import { ReadOnlyNote } from "../access/read-only-note.tsx";
 import { Composer } from "../composer/composer.tsx";
 import { Prompts } from "../start/start.tsx";
@@ -49,24 +42,17 @@ const SettingsDialog = lazy(async () => ({
 }));
 
 const selectIsShared = ({ access }: PageState): boolean => access.phase === "shared";
-const selectSessionDialog = ({ sessionDialog }: PageState): PageState["sessionDialog"] => sessionDialog;
-const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
-const selectHasSidebar = ({ settings }: PageState): boolean => settings.hasSidebar;
-const selectDrawer = ({ isDrawerOpen }: PageState): boolean => isDrawerOpen;
-const selectInspector = ({ inspector }: PageState): PageState["inspector"] => inspector;
 const NO_PRICES = {};
 const selectPrices = ({ settings }: PageState): ModelPrices => settings.prices ?? NO_PRICES;
 const selectLatest = (session: SessionView | undefined): TurnView | undefined => session?.turns.at(-1);
-const selectSource = ({ source }: PageState): PageState["source"] => source;
-const selectDialog = ({ dialog }: PageState): PageState["dialog"] => dialog;
 
 export function Shell(): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
-  const session = usePageState(selectCurrent);
-  const hasSidebar = usePageState(selectHasSidebar);
-  const isDrawerOpen = usePageState(selectDrawer);
-  const inspector = usePageState(selectInspector);
+  const session = usePageState(({ sessions }) => sessions.current);
+  const hasSidebar = usePageState(({ settings }) => settings.hasSidebar);
+  const isDrawerOpen = usePageState(({ isDrawerOpen }) => isDrawerOpen);
+  const inspector = usePageState(({ inspector }) => inspector);
   const isNarrow = useMedia(NARROW);
   const hasNoPanel = useMedia(NO_PANEL);
   const conversation = useRef<ConversationHandle>(null);
@@ -238,8 +224,8 @@ const DIALOGS = {
 
 function Dialogs(): ReactNode {
   const page = usePage();
-  const dialog = usePageState(selectDialog);
-  const sessionDialog = usePageState(selectSessionDialog);
+  const dialog = usePageState(({ dialog }) => dialog);
+  const sessionDialog = usePageState(({ sessionDialog }) => sessionDialog);
   const close = (): void => {
     if (sessionDialog === undefined) page.dispatch({ type: "dialog/opened", dialog: undefined });
     else page.dispatch({ type: "session-dialog/opened", dialog: undefined });
@@ -263,7 +249,7 @@ function Dialogs(): ReactNode {
 /** A document, above the dialog that it was opened from. */
 function OpenedSource(): ReactNode {
   const page = usePage();
-  const source = usePageState(selectSource);
+  const source = usePageState(({ source }) => source);
   const close = (): void => page.dispatch({ type: "source/opened", source: undefined });
   if (source === undefined) return null;
   return (

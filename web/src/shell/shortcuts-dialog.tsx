@@ -2,7 +2,6 @@
 import type { ReactNode } from "react";
 import { defineWords, Dialog, useWords } from "../../../src/react/page-parts.ts";
 import { may } from "../store/access.ts";
-import type { PageState } from "../store/page-state.ts";
 import { usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { isAvailable, SHORTCUT_KEYS } from "./shortcuts.ts";
@@ -45,15 +44,12 @@ const CTRL_KEYS: { readonly [name: string]: readonly string[] } = { send: ["Ctrl
 /** Shortcuts that need the scope `run`. */
 const NEEDS_RUN_SCOPE: ReadonlySet<string> = new Set(["send", "line", "resend"]);
 
-const selectSendKey = ({ settings }: PageState): PageState["settings"]["sendKey"] => settings.sendKey;
-const selectAccess = ({ access }: PageState): PageState["access"] => access;
-
 export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const local = useWords(WORDS);
-  const access = usePageState(selectAccess);
+  const access = usePageState(({ access }) => access);
   const mayWrite = may(access, "run");
-  const sendKey = usePageState(selectSendKey);
+  const sendKey = usePageState(({ settings }) => settings.sendKey);
   return (
     <Dialog title={words.shortcuts} onClose={onClose}>
       <dl className="page-shortcuts">

@@ -1,18 +1,17 @@
 /** Theme and language menus. */
 import type { ReactNode } from "react";
-import { Icon, Menu, useUi, useWords } from "../../../src/react/page-parts.ts";
-import type { PageState } from "../store/page-state.ts";
+import { Icon } from "loom-agent/react";
+import { Menu, useUi, useWords } from "../../../src/react/page-parts.ts";
 import type { Theme } from "../store/settings.ts";
 import { usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
-const selectTheme = ({ settings }: PageState): Theme => settings.theme;
 
 export function ThemeMenu({ side = "below" }: { readonly side?: "above" | "below" }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
-  const theme = usePageState(selectTheme);
+  const theme = usePageState(({ settings }) => settings.theme);
   return (
     <Menu
       label={words.theme}

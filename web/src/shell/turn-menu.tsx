@@ -2,7 +2,6 @@
 import type { ReactNode } from "react";
 import { Icon, type TurnMenuProps } from "loom-agent/react";
 import { Menu, type MenuItem, useUi, useWords } from "../../../src/react/page-parts.ts";
-import type { PageState } from "../store/page-state.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { ACCESS_WORDS } from "../access/access-words.ts";
@@ -12,14 +11,12 @@ function pressEdit(turnKey: string): void {
   document.querySelector<HTMLElement>(`[data-turn="${CSS.escape(turnKey)}"] [data-action="edit"]`)?.click();
 }
 
-const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
-
 export function TurnMenu({ turn }: TurnMenuProps): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
   const { actions } = useUi();
   const { key } = turn;
-  const session = usePageState(selectCurrent);
+  const session = usePageState(({ sessions }) => sessions.current);
   const items = useSessionItems(session);
   const edit: MenuItem = {
     key: "edit",

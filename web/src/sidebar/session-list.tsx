@@ -3,24 +3,19 @@ import { memo, type ReactNode, useEffect, useRef, useState } from "react";
 import { Button, Dialog, Icon, Spinner, type UiLanguage, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
-import { type ActivityState, findActiveSessions } from "../store/activity.ts";
-import type { PageState } from "../store/page-state.ts";
+import { findActiveSessions } from "../store/activity.ts";
 import type { SessionListRow, SessionPage } from "../store/session-rows.ts";
-import { findRow, findTarget, type SessionsState } from "../store/sessions.ts";
+import { findRow, findTarget } from "../store/sessions.ts";
 import { type DayGroup, groupByDay } from "./group-by-day.ts";
 import { SessionItem, type SessionMark } from "./session-item.tsx";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
-
-const selectSessions = ({ sessions }: PageState): SessionsState => sessions;
-
-const selectActivity = ({ activity }: PageState): ActivityState => activity;
 
 export const SessionList = memo(function SessionList(): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
   const { language } = useUi();
-  const sessions = usePageState(selectSessions);
-  const activity = usePageState(selectActivity);
+  const sessions = usePageState(({ sessions }) => sessions);
+  const activity = usePageState(({ activity }) => activity);
   const [removing, setRemoving] = useState<SessionListRow>();
   const { current, list, pinned, archived, found, query, live, failed, renaming, roots } = sessions;
   const currentRoot = findRow(sessions, current)?.root_id;

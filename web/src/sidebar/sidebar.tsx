@@ -12,9 +12,6 @@ import { SessionList } from "./session-list.tsx";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
 import { ACCESS_WORDS } from "../access/access-words.ts";
 
-const selectWaiting = ({ activity }: PageState): number => countWaiting(activity);
-const selectQuery = ({ sessions }: PageState): string => sessions.query;
-
 export function Sidebar(): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
@@ -77,7 +74,7 @@ export function Sidebar(): ReactNode {
 function ActivityButton(): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
-  const waiting = usePageState(selectWaiting);
+  const waiting = usePageState(({ activity }) => countWaiting(activity));
   return (
     <button
       type="button"
@@ -101,7 +98,7 @@ const MAX_COUNT = 99;
 function SearchField(): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
-  const query = usePageState(selectQuery);
+  const query = usePageState(({ sessions }) => sessions.query);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Escape" || query === "") return;
     event.stopPropagation();
