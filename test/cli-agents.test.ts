@@ -91,8 +91,8 @@ describe("--agents", () => {
   test.runIf(LONG)("loom chat changes between agents of the user and built-in ones", async () => {
     writeInput("chat.ts", `${OWN} export default { helper, careful };`);
     const input = "one\n/agent react\nWhat is 6*7?\n/agent helper\ntwo\n";
-    const args = ["chat", "--plain", "--kb", "none", "--store", join(folder, "chat.db"), "--agents", "chat.ts"];
-    const { code, out } = await loom(args, { input, isChild: true });
+    const args = ["chat", "--plain", "--store", join(folder, "chat.db"), "--agents", "chat.ts"];
+    const { code, out } = await loom(args, { input, isChild: true, env: { LOOM_KB: "none" } });
     expect([code, out.match(/^assistant: .*$/gm)]).toEqual([
       0,
       ["assistant: You said: one", "assistant: Offline model: 6*7 = 42.", "assistant: You said: two"],

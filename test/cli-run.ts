@@ -30,6 +30,8 @@ export interface RunOptions {
   readonly isScreen?: boolean;
   /** The command runs as a child process, with its own umask. */
   readonly isChild?: boolean;
+  /** The command runs in this process, whatever it is. It must not need signals or another folder. */
+  readonly isInProcess?: boolean;
 }
 
 /** A folder for the files of the tests in this thread. */
@@ -87,9 +89,9 @@ const STORING: ReadonlySet<string | undefined> = new Set([
 /** Commands with relative paths need a process whose current folder is `folder`. */
 function canRunInProcess(
   [name, ...rest]: readonly string[],
-  { env, isTerminal = false, isChild = false }: RunOptions,
+  { env, isTerminal = false, isChild = false, isInProcess = false }: RunOptions,
 ): boolean {
-  if (isTerminal) return true;
+  if (isTerminal || isInProcess) return true;
   if (isChild) return false;
   const isPlain = (word: string): boolean =>
     word.startsWith("-") ||

@@ -2,7 +2,7 @@
 import { showDefault } from "../../src/cli/serve/serve-command.ts";
 import { LIMIT_KEYS, LIMITS } from "../../src/cli/serve/limits.ts";
 import { type Setting, variableOf } from "../../src/cli/serve/setting.ts";
-import { flagOf, SETTING_KEYS, SETTINGS } from "../../src/cli/serve/settings.ts";
+import { flagOf, SETTING_GROUPS, type SettingKey } from "../../src/cli/serve/settings.ts";
 import { CLIENT_SETTINGS } from "../../src/cli/sessions/server-settings.ts";
 
 const TABLE_HEAD = [
@@ -12,16 +12,15 @@ const TABLE_HEAD = [
 
 /** Returns the tables of the settings of `loom serve`, by group. */
 export function settingsTable(): string {
-  const lines: string[] = [];
-  let group = "";
-  for (const key of SETTING_KEYS) {
-    const setting = SETTINGS[key] as Setting<unknown>;
-    if (setting.group !== group) {
-      group = setting.group;
-      lines.push("", `### ${group}`, "", ...TABLE_HEAD);
-    }
-    lines.push(formatRow(key, flagOf(key), setting, showDefault(setting)));
-  }
+  const lines = Object.entries(SETTING_GROUPS).flatMap(([group, settings]) => [
+    "",
+    `### ${group}`,
+    "",
+    ...TABLE_HEAD,
+    ...Object.entries(settings).map(([key, setting]: [string, Setting<unknown>]) =>
+      formatRow(key, flagOf(key as SettingKey), setting, showDefault(setting)),
+    ),
+  ]);
   return lines.join("\n").trim();
 }
 

@@ -18,14 +18,13 @@ import { answerApproval, type Approve } from "./answer-approval.ts";
 import type { CheckedAgentInput } from "./agent-input.ts";
 import type { AnswerOptions } from "./agent-strategy.ts";
 import type { AgentBlobs } from "./attachments.ts";
-import type { ContextRunner } from "./call-context.ts";
 import type { CallQueueRequest, QueuedCall } from "./call-queues.ts";
 import type { RunAttachments } from "./compose-question.ts";
 import { AttachmentLoader, type FileStorage } from "./load-attachments.ts";
 import type { OutputFormat, OutputOptions } from "./output-format.ts";
 import { describeIds, findCause, type RunIds, RunResultFold, type RunResult } from "./run-result.ts";
-import type { HeldSession } from "./session-pool.ts";
-import { isInsideSession } from "./parent-call.ts";
+import type { HeldSession } from "./agent-sessions.ts";
+import { type ContextRunner, isInsideSession } from "./parent-call.ts";
 import { writeHistory } from "./write-history.ts";
 
 /** Options of one call of `run`, `stream` or `events`. */

@@ -12,12 +12,11 @@ import { describeValue } from "../protocol/fault.ts";
 import type { Approve } from "./answer-approval.ts";
 import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallRequest } from "./agent-call.ts";
 import { type AgentInput, checkInput, type InputQuestion } from "./agent-input.ts";
-import { CallContext } from "./call-context.ts";
-import { checkCallOptionNames } from "./check-agent-options.ts";
-import { inheritRules } from "./parent-call.ts";
+import { readCallOptions } from "./check-agent-options.ts";
+import { CallContext, inheritRules } from "./parent-call.ts";
 import { OutputFormat } from "./output-format.ts";
 import { CallQueues, type CallQueueRequest, type QueuedCall } from "./call-queues.ts";
-import { ANY_OPTION, OBJECT_OPTION, type OptionTable, readOptions } from "../protocol/read-options.ts";
+import { ANY_OPTION, type OptionTable, readOptions } from "../protocol/read-options.ts";
 
 export interface AgentCallsOptions {
   /** Whether other processes can read the log. */
@@ -91,12 +90,9 @@ export class AgentCalls {
   #check(
     message: AgentInput,
     { source, agent, isAnswerable = false }: CallManner,
-    options: AgentCallOptions,
+    given: AgentCallOptions,
   ): AgentCallRequest {
-    if (typeof options !== "object" || options === null)
-      throw invalid(`The options must be an object, not ${describeValue(options)}`);
-    checkCallOptionNames(options);
-    const { requestId = randomUUID(), context, signal, sessionId, whenBusy } = options;
+    const { requestId = randomUUID(), context, signal, sessionId, whenBusy, ...options } = readCallOptions(given);
     const output = OutputFormat.create(options);
     const { onInterruption = output === undefined ? undefined : "fail" } = options;
     const { approve = this.#options.approve ?? (isAnswerable ? "wait" : undefined) } = options;
@@ -107,22 +103,9 @@ export class AgentCalls {
     const input = checkInput(message);
     if (this.#host.files === undefined && [input, ...input.earlier.map(({ question }) => question)].some(hasFiles))
       throw invalid("This agent accepts no attachments");
-    if (typeof requestId !== "string" || requestId === "" || requestId.length > MAX_NAME_LENGTH)
-      throw invalid(`\`requestId\` must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
-    if (!requestId.isWellFormed()) throw invalid("`requestId` has an unpaired surrogate");
-    if (sessionId !== undefined && typeof sessionId !== "string")
-      throw invalid(`\`sessionId\` must be a string, not ${describeValue(sessionId)}`);
-    if (signal !== undefined && !isSignal(signal)) throw invalid("`signal` must be an AbortSignal");
-    if (whenBusy !== undefined && !["enqueue", "reject", "interrupt"].includes(whenBusy))
-      throw invalid(`\`whenBusy\` must be enqueue, reject or interrupt, not ${describeValue(whenBusy)}`);
-    if (approve !== undefined && approve !== "wait" && typeof approve !== "function")
-      throw invalid(`\`approve\` must be a function or "wait", not ${describeValue(approve)}`);
     if (approve === "wait" && !this.#options.hasLog && !isAnswerable)
       throw invalid('`approve: "wait"` needs a `log`; without one, no other process can answer');
-    if (onInterruption !== undefined && onInterruption !== "resume" && onInterruption !== "fail")
-      throw invalid(`\`onInterruption\` must be "resume" or "fail", not ${describeValue(onInterruption)}`);
-    if (output !== undefined && !this.#options.hasOutput)
-      throw invalid("`output` needs an agent of the kind `react` without `answer`");
+    if (output !== undefined && !this.#options.hasOutput) throw invalid("`output` needs an agent of the kind `react`");
     const origin = {
       source,
       agent,
@@ -137,8 +120,7 @@ export class AgentCalls {
   }
 
   /** Returns a copy, because the caller may change the object while the call waits for its turn. */
-  #checkContext(context: unknown): JsonObject {
-    if (!OBJECT_OPTION.accepts(context)) throw invalid(`\`context\` must be an object, not ${describeValue(context)}`);
+  #checkContext(context: object): JsonObject {
     const { maxContextBytes = MAX_CONTEXT_BYTES } = this.#options;
     let text: string;
     try {
@@ -199,14 +181,6 @@ function withIds({ code, message, details, cause }: LoomError, options: AgentCal
   for (const [name, id] of Object.entries({ session_id, request_id }))
     if (typeof id === "string" && id.length <= MAX_NAME_LENGTH) more[name] = id;
   return new LoomError(code, message, { ...details, ...more }, { cause });
-}
-
-/** Also accepts signals of another realm or of a library. */
-function isSignal(value: unknown): value is AbortSignal {
-  const { aborted, addEventListener, removeEventListener } = Object(value) as Partial<AbortSignal>;
-  return (
-    typeof aborted === "boolean" && typeof addEventListener === "function" && typeof removeEventListener === "function"
-  );
 }
 
 function hasFiles({ attachments }: InputQuestion): boolean {

@@ -2,6 +2,7 @@
  * The events of `Agent.events`: every event of the run as declared, with its position in the session. Approval requests
  * and calls that the client carries out can be answered directly.
  */
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import {
   type EventOf,
   type EventType,
@@ -88,12 +89,10 @@ export function toAgentEvent({ envelope, event }: StampedRecord, call: AgentCall
     session_id,
     run_id: call.ids.runId,
     event_id,
-    ...(node_id === undefined ? {} : { node_id }),
-    ...(ts === undefined ? {} : { ts }),
+    ...dropUndefined({ node_id, ts }),
   };
   if (!isKnownEvent(event)) return { type: "foreign", dialect: "loom", frame: event, ...position };
-  if (event.type === "got_expand")
-    return { ...position, ...event, ...(node_id === undefined ? {} : { span_node_id: node_id }) };
+  if (event.type === "got_expand") return { ...position, ...event, ...dropUndefined({ span_node_id: node_id }) };
   const made = { ...event, ...position };
   if (made.type === "tool_start" && made.executor === "client") return addAnswer(made, call);
   return made.type === "tool_approval" ? addMethods(made, call) : made;

@@ -8,14 +8,13 @@ import { checkModelName, isModel, parseModelName } from "../models/resolve-model
 import type { CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
 import type { AnyCallback } from "../observe/callbacks/callback.ts";
 import { LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
-import { limitTimer } from "../protocol/limit-timer.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
 import type { Approve } from "./answer-approval.ts";
 import type { AgentBlobs, AttachmentOptions } from "./attachments.ts";
 import type { RecordPromptsOptions } from "./content-recorder.ts";
 import type { HistoryOptions } from "./conversation.ts";
-import type { GotOptions } from "./got/got.ts";
+import type { GotOptions } from "./got/got-settings.ts";
 import type { ReactOptions } from "./react/react.ts";
 import type { RetrievalOptions } from "./retrieve-context.ts";
 import type { TotOptions } from "./tot/tot-settings.ts";
@@ -153,15 +152,6 @@ export type AgentOptions = CommonOptions &
     | ({ readonly kind: "tot" } & TotOptions & WithoutOthers<TotOptions>)
     | ({ readonly kind: "got" } & GotOptions & WithoutOthers<GotOptions>)
   );
-
-/** Caps a time at the longest that timers support; a longer one would fire at once. */
-export function checkTime(name: string, ms: number | undefined): number | undefined {
-  if (ms === undefined) return undefined;
-  if (typeof ms === "number" && ms >= 0) return limitTimer(ms);
-  throw new LoomError("invalid_arguments", `\`${name}\` must be a number of milliseconds from 0, not ${ms}`, {
-    option: name,
-  });
-}
 
 const MAX_MODELS = 10;
 

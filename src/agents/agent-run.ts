@@ -3,7 +3,7 @@
  * such a run.
  */
 import type { Run } from "../engine/index.ts";
-import type { OpenWork } from "../engine/open-work.ts";
+import type { OpenToolCall, OpenWork } from "../engine/open-work.ts";
 import type { CloseCallsOptions, EmitOptions } from "../engine/run-contract.ts";
 import type { PushResult } from "../engine/sequencer.ts";
 import type { ToolEndEvent } from "../protocol/events.generated.ts";
@@ -35,4 +35,12 @@ export interface AgentRun extends Pick<
   postUnit(events: readonly AnyEvent[], options?: EmitOptions & { readonly isHandled?: boolean }): PushResult;
   recallClient(callId: string, options?: EmitOptions): Promise<ToolEndEvent> | undefined;
   closeCalls(callIds: Iterable<string>, options?: CloseCallsOptions): void;
+}
+
+/** IDs of the open tool calls, in the node runs that `isIncluded` accepts. */
+export function listOpenCalls(
+  { work }: Pick<AgentRun, "work">,
+  isIncluded: (call: OpenToolCall) => boolean = () => true,
+): readonly string[] {
+  return [...work.calls].flatMap((call) => (call.callId !== undefined && isIncluded(call) ? [call.callId] : []));
 }

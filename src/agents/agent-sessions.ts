@@ -1,14 +1,17 @@
 /**
  * Opens the sessions of `run` and `stream`: in the agent's log if it has one. Without a log, calls that name a session
- * share one log in memory, and every other call gets a temporary one.
+ * share one log in memory, and every other call gets a temporary one. Calls of this process share an open session; the
+ * last one to release it closes it.
  *
- * Invariant: memory is bounded in sessions and bytes, and a session in use is never evicted.
+ * Invariants:
+ * - A session is opened at most once at a time, so calls of one process do not block each other; without calls, no session
+ *   is open.
+ * - Memory is bounded in sessions and bytes, and a session in use is never evicted.
  */
 import type { Session } from "../engine/index.ts";
 import type { Log } from "../log/index.ts";
 import { MemoryLog } from "../log/memory-log.ts";
 import { LoomError } from "../protocol/index.ts";
-import { type HeldSession, SessionPool } from "./session-pool.ts";
 import { acceptInteger, type OptionTable } from "../protocol/read-options.ts";
 
 /** Limits of the log in memory. */
@@ -37,24 +40,34 @@ export interface AgentSessionsOptions {
 const MAX_SESSIONS = 1000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
+export interface HeldSession {
+  readonly session: Session;
+  /** Call once. Resolves when the session is closed, if no other call uses it. */
+  release(): Promise<void>;
+}
+
+interface SharedSession {
+  readonly opening: Promise<Session>;
+  users: number;
+  closing: Promise<void> | undefined;
+}
+
 export class AgentSessions {
   readonly #options: AgentSessionsOptions;
   readonly #log: Log;
-  readonly #pool: SessionPool;
   /** Sessions of the log in memory, least recently used first. */
   readonly #remembered = new Set<string>();
-  /** Number of calls per session, from before it is opened until it is closed. */
-  readonly #users = new Map<string, number>();
+  /** Sessions in use, from before they are opened until they are closed. */
+  readonly #shared = new Map<string, SharedSession>();
 
   constructor(options: AgentSessionsOptions) {
     this.#options = options;
     this.#log = options.log ?? new MemoryLog();
-    this.#pool = new SessionPool((sessionId) => options.open(this.#log, sessionId));
   }
 
   /** `isNamed`: the caller chose the session ID and may use it again. */
   async acquire(sessionId: string, isNamed: boolean): Promise<HeldSession> {
-    if (this.#options.log !== undefined) return this.#pool.acquire(sessionId);
+    if (this.#options.log !== undefined) return this.#share(sessionId);
     return isNamed ? this.#acquireRemembered(sessionId) : this.#acquireTemporary(sessionId);
   }
 
@@ -68,39 +81,24 @@ export class AgentSessions {
   }
 
   async #acquireRemembered(sessionId: string): Promise<HeldSession> {
-    this.#users.set(sessionId, (this.#users.get(sessionId) ?? 0) + 1);
-    try {
-      await this.#makeRoom(sessionId);
-      const held = await this.#pool.acquire(sessionId);
-      return { session: held.session, release: () => this.#release(sessionId, held) };
-    } catch (error) {
-      this.#removeUser(sessionId);
-      throw error;
-    }
+    const evicted = this.#makeRoom(sessionId);
+    const [held] = await Promise.all([
+      this.#share(sessionId),
+      evicted === undefined ? undefined : this.#evict(evicted),
+    ]);
+    const release = async (): Promise<void> => {
+      await held.release();
+      await this.#log.prune({ maxBytes: this.#options.memory?.maxBytes ?? MAX_BYTES });
+    };
+    return { session: held.session, release };
   }
 
-  async #release(sessionId: string, held: HeldSession): Promise<void> {
-    await held.release();
-    this.#removeUser(sessionId);
-    await this.#log.prune({ maxBytes: this.#options.memory?.maxBytes ?? MAX_BYTES });
-  }
-
-  #removeUser(sessionId: string): void {
-    const left = (this.#users.get(sessionId) ?? 1) - 1;
-    if (left > 0) this.#users.set(sessionId, left);
-    else this.#users.delete(sessionId);
-  }
-
-  /** Evicts a session if there is no room for this one, and marks this one as most recently used. */
-  async #makeRoom(sessionId: string): Promise<void> {
+  /** Marks this session as most recently used. Returns the one to evict if there is no room. */
+  #makeRoom(sessionId: string): string | undefined {
     const limit = this.#options.memory?.maxSessions ?? MAX_SESSIONS;
     let oldest: string | undefined;
     if (!this.#remembered.has(sessionId) && this.#remembered.size >= limit) {
-      for (const known of this.#remembered) {
-        if (this.#users.has(known)) continue;
-        oldest = known;
-        break;
-      }
+      oldest = [...this.#remembered].find((known) => !this.#shared.has(known));
       if (oldest === undefined)
         throw new LoomError(
           "too_many_open",
@@ -111,8 +109,49 @@ export class AgentSessions {
     }
     this.#remembered.delete(sessionId);
     this.#remembered.add(sessionId);
-    if (oldest === undefined) return;
-    this.#options.onDiscarded(oldest);
-    await this.#log.deleteSession(oldest);
+    return oldest;
+  }
+
+  async #evict(sessionId: string): Promise<void> {
+    this.#options.onDiscarded(sessionId);
+    await this.#log.deleteSession(sessionId);
+  }
+
+  async #share(sessionId: string): Promise<HeldSession> {
+    const known = this.#shared.get(sessionId);
+    const shared = known === undefined || known.closing !== undefined ? this.#add(sessionId, known?.closing) : known;
+    shared.users++;
+    const session = await shared.opening;
+    let left: Promise<void> | undefined;
+    return { session, release: () => (left ??= this.#release(sessionId, shared, session)) };
+  }
+
+  /** Opens the session, if need be after it was closed. */
+  #add(sessionId: string, closing: Promise<void> | undefined): SharedSession {
+    const open = async (): Promise<Session> => {
+      await closing;
+      return this.#options.open(this.#log, sessionId);
+    };
+    const shared: SharedSession = { opening: open(), users: 0, closing: undefined };
+    this.#shared.set(sessionId, shared);
+    // A session that was lost to another writer is removed, so that the next call opens it again.
+    void shared.opening.then(
+      (session) => session.closed.then(() => shared.closing ?? this.#drop(sessionId, shared)),
+      () => this.#drop(sessionId, shared),
+    );
+    return shared;
+  }
+
+  #drop(sessionId: string, shared: SharedSession): void {
+    if (this.#shared.get(sessionId) === shared) this.#shared.delete(sessionId);
+  }
+
+  async #release(sessionId: string, shared: SharedSession, session: Session): Promise<void> {
+    shared.users--;
+    if (shared.users > 0) return;
+    // A live run was left by another process; it is resumed when the session is opened next.
+    shared.closing = session.close({ run: "leave" }).catch(() => undefined);
+    await shared.closing;
+    this.#drop(sessionId, shared);
   }
 }

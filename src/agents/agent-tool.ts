@@ -14,7 +14,7 @@ import type { Tool, ToolContext } from "../tools/tool.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
 import type { AgentStrategy } from "./agent-strategy.ts";
 import { findDepth, NestedRun } from "./nested-run.ts";
-import { OutputFormat, type OutputOptions } from "./output-format.ts";
+import { OUTPUT_OPTIONS, OutputFormat, type OutputOptions } from "./output-format.ts";
 import { findParentCall, type ParentCall } from "./parent-call.ts";
 
 interface AgentToolInput {
@@ -36,8 +36,9 @@ export interface AgentToolOptions
   readonly maxDepth?: number;
 }
 
-/** `defineTool` and `OutputFormat` check the other values. */
+/** `defineTool` checks the other values. */
 const OPTIONS: OptionTable<AgentToolOptions> = {
+  ...OUTPUT_OPTIONS,
   name: ANY_OPTION,
   title: ANY_OPTION,
   description: ANY_OPTION,
@@ -46,9 +47,6 @@ const OPTIONS: OptionTable<AgentToolOptions> = {
   concurrency: ANY_OPTION,
   maxResultCharacters: ANY_OPTION,
   maxDepth: acceptInteger(1),
-  output: ANY_OPTION,
-  outputSchema: ANY_OPTION,
-  outputRetries: ANY_OPTION,
 };
 
 const MAX_DEPTH = 5;
@@ -71,7 +69,7 @@ export function createAgentTool(host: AgentToolHost, options: AgentToolOptions):
     OutputFormat.create(dropUndefined({ output, outputSchema, outputRetries }));
   const { strategy } = host;
   if (createFormat() !== undefined && strategy.hasOutput !== true)
-    throw new LoomError("invalid_arguments", "`output` needs an agent of the kind `react` without `answer`");
+    throw new LoomError("invalid_arguments", "`output` needs an agent of the kind `react`");
   const { name } = definition;
   return defineTool({
     timeoutMs: TIMEOUT_MS,

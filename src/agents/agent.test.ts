@@ -188,28 +188,31 @@ describe("run and stream", () => {
     expect(await pending).toMatchObject({ code: "cancelled", message: "the user left" });
   });
 
-  it.each<[unknown, object]>([
-    [7, {}],
-    ["x", { requestId: "" }],
-    ["x", { requestId: "r".repeat(300) }],
-    ["x", { requestId: "\ud800" }],
-    ["x", { context: [1] }],
-    ["x", { context: "text" }],
-    ["x", { context: () => 1 }],
-    ["x", { context: { big: "x".repeat(20_000) } }],
-    ["x", { context: { count: 1n } }],
-    [" ", {}],
-    ["x", null as unknown as object],
-    ["x", 5 as unknown as object],
-    ["x", { signal: {} }],
-    ["x", { signal: "x" }],
-    ["x", { sessionId: 5 }],
-    ["x", { whenBusy: "foo" }],
-    ["x", { approve: 5 }],
-  ])("reject an invalid message or option: %o %o", async (message, options) => {
+  it.each<[unknown, object, string]>([
+    [7, {}, "invalid_command"],
+    ["x", { requestId: "" }, "`requestId` must be a string of 1 to"],
+    ["x", { requestId: "r".repeat(300) }, "`requestId`"],
+    ["x", { requestId: "\ud800" }, "unpaired surrogates"],
+    ["x", { context: [1] }, "`context` must be an object, not an array"],
+    ["x", { context: "text" }, "`context`"],
+    ["x", { context: () => 1 }, "`context`"],
+    ["x", { context: { big: "x".repeat(20_000) } }, "invalid_command"],
+    ["x", { context: { count: 1n } }, "invalid_command"],
+    [" ", {}, "invalid_command"],
+    ["x", null as unknown as object, "The options must be an object, not null"],
+    ["x", 5 as unknown as object, "The options must be an object, not 5"],
+    ["x", { signal: {} }, "`signal` must be an AbortSignal"],
+    ["x", { signal: "x" }, '`signal` must be an AbortSignal, not "x"'],
+    ["x", { sessionId: 5 }, "`sessionId` must be a string, not 5"],
+    ["x", { whenBusy: "foo" }, '`whenBusy` must be enqueue, reject or interrupt, not "foo"'],
+    ["x", { approve: 5 }, '`approve` must be "wait" or a function, not 5'],
+    ["x", { onInterruption: "go" }, '`onInterruption` must be resume or fail, not "go"'],
+  ])("reject an invalid message or option: %o %o", async (message, options, reason) => {
     const { agent: actor, log } = await createFacadeFixture([{ text: "x" }]);
     const error = await failureOf(actor.run(message as string, options));
-    expect(error.code).toBe("invalid_command");
+    const isOption = reason !== "invalid_command";
+    expect(error.code).toBe(isOption ? "invalid_arguments" : "invalid_command");
+    if (isOption) expect(error.message).toContain(reason);
     await actor.close();
     await expectNothingLeft(log);
   });

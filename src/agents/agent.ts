@@ -35,7 +35,7 @@ import { isStrategyAgent, type StrategyAgent, type StrategySettings } from "../p
 import type { OutputOf, StandardSchema } from "../tools/standard-schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AgentKindName } from "./agent-kind.ts";
-import { type AgentLifeOptions, type AgentOptions, checkTime } from "./agent-options.ts";
+import type { AgentLifeOptions, AgentOptions } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
 import type { AgentStrategy } from "./agent-strategy.ts";
 import type { AgentBlobs } from "./attachments.ts";
@@ -296,7 +296,8 @@ export class Agent {
    * first.
    */
   async flush(timeoutMs?: number): Promise<boolean> {
-    const time = checkTime("timeoutMs", timeoutMs) ?? DEFAULT_FLUSH_MS;
+    readOptions({ timeoutMs: MILLISECONDS_OPTION }, { timeoutMs });
+    const time = limitTimer(timeoutMs ?? DEFAULT_FLUSH_MS);
     const flushed = this.#observation.idle().then(() => this.#callbacks?.flush(Number.POSITIVE_INFINITY));
     return waitFor(flushed, time);
   }
@@ -307,10 +308,9 @@ export class Agent {
    */
   async close(options: { readonly flushMs?: number } = {}): Promise<void> {
     const { flushMs } = readOptions({ flushMs: MILLISECONDS_OPTION }, options);
-    const time = flushMs === undefined ? undefined : limitTimer(flushMs);
     // A callback that awaits `close` would otherwise wait for itself.
     if (this.#closing !== undefined && this.#callbacks?.isInsideCallback === true) return;
-    await (this.#closing ??= this.#close(time));
+    await (this.#closing ??= this.#close(flushMs));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

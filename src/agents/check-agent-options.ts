@@ -24,13 +24,15 @@ import {
 } from "../protocol/read-options.ts";
 import { REASONING_LEVELS } from "../protocol/reasoning-level.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
+import { MAX_NAME_LENGTH } from "../log/log.ts";
 import type { AgentCallOptions } from "./agent-call.ts";
 import type { AgentLifeOptions, AgentOptions, CommonOptions } from "./agent-options.ts";
 import { MEMORY_OPTIONS } from "./agent-sessions.ts";
 import { ATTACHMENT_OPTIONS } from "./attachments.ts";
 import { RECORD_PROMPTS_OPTIONS } from "./content-recorder.ts";
 import { HISTORY_OPTIONS } from "./conversation.ts";
-import { GOT_OPTIONS } from "./got/got.ts";
+import { GOT_OPTIONS } from "./got/got-settings.ts";
+import { OUTPUT_OPTIONS } from "./output-format.ts";
 import { REACT_OPTIONS } from "./react/react.ts";
 import { TOT_OPTIONS } from "./tot/tot-settings.ts";
 
@@ -93,24 +95,32 @@ const OTHER_NAMES = {
   stopWhen: "maxIterations",
 };
 
+/** `clientTools` and `instructions` are checked where they are read, as those of other clients. */
 const OF_CALLS: OptionTable<AgentCallOptions> = {
-  requestId: ANY_OPTION,
-  context: ANY_OPTION,
-  signal: ANY_OPTION,
-  sessionId: ANY_OPTION,
-  whenBusy: ANY_OPTION,
-  approve: ANY_OPTION,
+  ...OUTPUT_OPTIONS,
+  requestId: {
+    expected: `a string of 1 to ${MAX_NAME_LENGTH} characters without unpaired surrogates`,
+    accepts: (value) =>
+      typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH && value.isWellFormed(),
+  },
+  context: OBJECT_OPTION,
+  // Also signals of another realm or of a library.
+  signal: {
+    expected: "an AbortSignal",
+    accepts: (value) =>
+      hasMethods(value, "addEventListener", "removeEventListener") && isBoolean((value as AbortSignal).aborted),
+  },
+  sessionId: TEXT_OPTION,
+  whenBusy: acceptOneOf(["enqueue", "reject", "interrupt"]),
+  approve: LIFE_OPTIONS.approve,
   clientTools: ANY_OPTION,
   instructions: ANY_OPTION,
-  onInterruption: ANY_OPTION,
-  output: ANY_OPTION,
-  outputSchema: ANY_OPTION,
-  outputRetries: ANY_OPTION,
+  onInterruption: LIFE_OPTIONS.onInterruption,
 };
 
-/** Throws `invalid_arguments` for an option that `run`, `stream` and `events` do not have. */
-export function checkCallOptionNames(options: AgentCallOptions): void {
-  readOptions(OF_CALLS, options, { otherNames: { abortSignal: "signal" } });
+/** Throws `invalid_arguments` for a wrong value, and for an option that `run`, `stream` and `events` do not have. */
+export function readCallOptions(options: AgentCallOptions): AgentCallOptions {
+  return readOptions(OF_CALLS, options, { otherNames: { abortSignal: "signal" } });
 }
 
 /** Throws `invalid_arguments` for a wrong value, and for an option that agents of this kind do not have. */

@@ -13,6 +13,7 @@ import { type ContentPart, MAX_REFERRED } from "../log/carried-content.ts";
 import { readContent } from "../log/model-content.ts";
 import type { LanguageModel, ModelMessage, ModelRequest } from "../models/model.ts";
 import { translateReasoning } from "../models/request-reasoning.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import type { Json } from "../protocol/index.ts";
 import type { LlmContentEvent } from "../protocol/events.generated.ts";
 import { acceptNumber, type OptionTable } from "../protocol/read-options.ts";
@@ -81,8 +82,7 @@ export class ContentRecorder {
       provider: model.provider,
       model: model.modelId,
       ...translateReasoning(model, request),
-      ...(toolChoice === undefined ? {} : { toolChoice }),
-      ...(responseFormat === undefined ? {} : { responseFormat }),
+      ...dropUndefined({ toolChoice, responseFormat }),
     };
     this.#record(post, callId, "request", [parameters, tools, ...messages.map(describeFiles)]);
   }

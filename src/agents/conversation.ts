@@ -5,11 +5,11 @@
 import { followRecords } from "../log/follow-records.ts";
 import type { Log, RunInfo } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
 import { type EventRecord, isKnownEvent } from "../protocol/index.ts";
 import type { CompressionAppliedEvent } from "../protocol/events.generated.ts";
-import { NestedNodes } from "./nested-nodes.ts";
 import { ContentRecorder, type RecordPromptsOptions } from "./content-recorder.ts";
-import { RunMessages } from "./run-messages.ts";
+import { NestedNodes, RunMessages } from "./run-messages.ts";
 import { acceptNumber, type OptionTable } from "../protocol/read-options.ts";
 
 /** Limits on the history that a model receives. */
@@ -182,4 +182,45 @@ export class Conversation {
 
 function findCompression({ event }: EventRecord): readonly CompressionAppliedEvent[] {
   return isKnownEvent(event) && event.type === "compression_applied" ? [event] : [];
+}
+
+/** Maximum cached sessions, and characters of all of them. */
+const MAX_CONVERSATIONS = 1000;
+const MAX_REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
+
+/** Cache of conversations of the most recently used sessions. Evicted ones are read from the log again. */
+export class Conversations {
+  readonly #options: HistoryOptions | undefined;
+  readonly #conversations = new BoundedMap<Conversation>(MAX_CONVERSATIONS);
+
+  constructor(options: HistoryOptions | undefined) {
+    this.#options = options;
+  }
+
+  async recall(log: Log, sessionId: string): Promise<Conversation> {
+    const incarnation = (await log.getSession(sessionId))?.incarnation;
+    let conversation = this.#conversations.get(sessionId);
+    // Two logs may have sessions with the same name, and a deleted session may have been recreated.
+    if (conversation?.log !== log || conversation.incarnation !== incarnation)
+      conversation = new Conversation(log, sessionId, { ...this.#options, incarnation });
+    // Most recently used last.
+    this.#conversations.delete(sessionId);
+    this.#conversations.set(sessionId, conversation);
+    return conversation;
+  }
+
+  forget(sessionId: string): void {
+    this.#conversations.delete(sessionId);
+  }
+
+  /** Evicts the least recently used conversations until the rest is within the limit. */
+  trim(): void {
+    let characters = 0;
+    for (const conversation of this.#conversations.values()) characters += conversation.characters;
+    for (const sessionId of this.#conversations.keys()) {
+      if (characters <= MAX_REMEMBERED_CHARACTERS) return;
+      characters -= this.#conversations.get(sessionId)?.characters ?? 0;
+      this.#conversations.delete(sessionId);
+    }
+  }
 }

@@ -1,7 +1,8 @@
 /** Creates the function that fits the prompts of one run to the model and records each compression. */
-import type { Compressor, FitOptions } from "../context/compression/compressor.ts";
+import type { FitOptions } from "../context/compression/compression-context.ts";
+import type { Compressor } from "../context/compression/compressor.ts";
 import type { ContentRecorder } from "./content-recorder.ts";
-import type { ThinkCallOptions } from "./think.ts";
+import type { AgentContext } from "./agent-kind.ts";
 
 export function createFit(
   compressor: Compressor,
@@ -9,10 +10,10 @@ export function createFit(
     readEarlier,
     recorder,
     ...options
-  }: Omit<FitOptions, "signal" | "onEvent" | "createCallId" | "onCall"> & {
+  }: Omit<FitOptions, "signal" | "emit" | "createCallId" | "onCall"> & {
     readonly recorder?: ContentRecorder | undefined;
   },
-): NonNullable<ThinkCallOptions["fit"]> {
+): NonNullable<AgentContext["fit"]> {
   // Read once, unless it fails; the compressor itself tracks what happens later in this run.
   let earlier: ReturnType<NonNullable<typeof readEarlier>> | undefined;
   const readOnce = async (read: NonNullable<typeof readEarlier>) => {
@@ -25,12 +26,12 @@ export function createFit(
     }
   };
   let summaries = 0;
-  return async (prompt, { span, post, signal }) => {
-    const { messages } = await compressor.fit(prompt, {
+  return async (prompt, { span, post, signal }) =>
+    compressor.fit(prompt, {
       ...options,
       signal,
       createCallId: () => `${span.nodeId}.summary.${++summaries}`,
-      onEvent: async (event) => {
+      emit: async (event) => {
         const written = span.emit(event);
         // The summary model is called after its `llm_start` is durable. Writing the other events may fail if the run
         // has ended.
@@ -42,6 +43,4 @@ export function createFit(
       },
       ...(readEarlier === undefined ? {} : { readEarlier: () => readOnce(readEarlier) }),
     });
-    return messages;
-  };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ToolResultPart } from "../models/model.ts";
-import { fitResults } from "./fit-results.ts";
+import { fitResults, fitTexts } from "./fit-results.ts";
 
 const part = (value: string, type: "text" | "error-text" = "text"): ToolResultPart => ({
   type: "tool-result",
@@ -15,7 +15,7 @@ const bytes = (parts: readonly ToolResultPart[]) =>
 describe("fitResults", () => {
   it("keeps results that fit", () => {
     const parts = [part("a"), part("b")];
-    expect(fitResults(parts)).toBe(parts);
+    expect(fitResults(parts)).toEqual(parts);
   });
 
   it("cuts only the large ones and marks them", () => {
@@ -49,5 +49,28 @@ describe("fitResults", () => {
         },
       ),
     );
+  });
+});
+
+describe("fitTexts", () => {
+  it("keeps texts that fit", () => {
+    const texts = ["a", "bb"];
+    expect(fitTexts(texts, 3)).toEqual(texts);
+  });
+
+  it("shares the space that short texts leave, and marks cut texts", () => {
+    const fitted = fitTexts(["short", "x".repeat(1000), "y".repeat(1000)], 505);
+    expect(fitted[0]).toBe("short");
+    expect(fitted.map(({ length }) => length)).toEqual([5, 250, 250]);
+    expect(fitted[1]).toMatch(/^x+\n\[cut off: too long, 1000 characters in total\]$/);
+  });
+
+  it("respects any limit", () => {
+    const texts = ["😀".repeat(30), "y".repeat(70), ""];
+    for (const limit of [0, 1, 5, 50, 100, 129]) {
+      const fitted = fitTexts(texts, limit);
+      expect(fitted.join("").length).toBeLessThanOrEqual(limit);
+      expect(fitted.every((text) => text.isWellFormed())).toBe(true);
+    }
   });
 });

@@ -6,7 +6,7 @@ export type { ApprovalDecision, ApprovalQuestion, Approve } from "./answer-appro
 export type { AgentCallOptions } from "./agent-call.ts";
 export type { AgentEvent } from "./agent-event.ts";
 export type { AgentInput, InputMessage } from "./agent-input.ts";
-export type { GotOptions } from "./got/got.ts";
+export type { GotOptions } from "./got/got-settings.ts";
 export type { OutputEvent } from "./output-event.ts";
 export type { ReactOptions } from "./react/react.ts";
 export type { RetrievalOptions } from "./retrieve-context.ts";

@@ -2,8 +2,7 @@
  * Answers messages with a model and tools: loads the model, reads the history, and lets the agent's kind execute its
  * graph. Between runs it keeps nothing of a session except the history it has read.
  */
-import type { Compressor } from "../context/compression/compressor.ts";
-import { createCompressor } from "../context/compression/create-compressor.ts";
+import { Compressor } from "../context/compression/compressor.ts";
 import type { DeadRun } from "../engine/index.ts";
 import type { FinishOptions } from "../engine/run-contract.ts";
 import type { ErrorReporter } from "../engine/error-reporter.ts";
@@ -12,7 +11,7 @@ import type { Log } from "../log/index.ts";
 import type { LanguageModel } from "../models/model.ts";
 import { resolveModel } from "../models/resolve-model.ts";
 import { detectLanguage } from "../protocol/detect-language.ts";
-import { ADAPTIVE } from "../protocol/agent-kinds.ts";
+import { ADAPTIVE, isKindName } from "../protocol/agent-kinds.ts";
 import { LoomError } from "../protocol/index.ts";
 import { isStrategyAgent, type StrategySettings, toStrategySettings } from "../protocol/strategy-settings.ts";
 import { addClientTools } from "../tools/add-client-tools.ts";
@@ -23,17 +22,15 @@ import type { AgentRun } from "./agent-run.ts";
 import { type AgentOptions, chooseModels, type CommonOptions } from "./agent-options.ts";
 import type { AgentStrategy, AnswerOptions } from "./agent-strategy.ts";
 import { Attachments, bindSaveBlob } from "./attachments.ts";
-import { canResume } from "./can-resume.ts";
 import { isBlank, toPart } from "./compose-question.ts";
 import { ContentRecorder } from "./content-recorder.ts";
-import { type Conversation, LONG_HISTORY } from "./conversation.ts";
-import { Conversations } from "./conversations.ts";
+import { type Conversation, Conversations, LONG_HISTORY } from "./conversation.ts";
 import { createFit } from "./create-fit.ts";
 import { createKind } from "./create-kind.ts";
 import type { FileStorage } from "./load-attachments.ts";
 import { flattenTools } from "./flatten-tools.ts";
 import { NO_OUTPUT, OutputFormat } from "./output-format.ts";
-import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
+import { readRetrievalOptions, type RetrievalSettings, retrieveContext } from "./retrieve-context.ts";
 import { withStage } from "./think.ts";
 
 /** The answer is stored in one record, which has at most 1 MiB. */
@@ -52,7 +49,7 @@ export class ModelStrategy implements AgentStrategy {
   readonly ownSettings: StrategySettings | undefined;
   readonly #kind: AgentKind;
   readonly #options: CommonOptions;
-  readonly #retrieval: RetrievalOptions | undefined;
+  readonly #retrieval: RetrievalSettings | undefined;
   readonly #choices: ReturnType<typeof chooseModels>;
   readonly #toolbox: Toolbox;
   readonly #reporter: ErrorReporter;
@@ -70,13 +67,12 @@ export class ModelStrategy implements AgentStrategy {
     const { kind = "react" } = options;
     const name = this.isAdaptive ? ADAPTIVE : kind;
     this.ownSettings = isStrategyAgent(name) ? toStrategySettings(name, { ...options }) : undefined;
-    // An agent with `answer` returns each reply through a tool.
-    this.hasOutput = kind === "react" && !("answer" in options && options.answer !== undefined);
+    this.hasOutput = kind === "react";
     const { compression = false, history } = options;
     // A summary cannot contain what the history leaves out.
     this.#conversations = new Conversations(compression === false ? history : { ...LONG_HISTORY, ...history });
-    if (compression !== false) this.#compressor = createCompressor(compression === true ? {} : compression);
-    this.#toolbox = createToolbox([...(options.tools ?? []), ...(this.#kind.tools ?? [])]);
+    if (compression !== false) this.#compressor = new Compressor(compression === true ? {} : compression);
+    this.#toolbox = createToolbox(options.tools ?? []);
   }
 
   get kind(): AgentKind["name"] {
@@ -105,9 +101,21 @@ export class ModelStrategy implements AgentStrategy {
     return this.#kind.answer(await this.#createContext(log, dead.run, options, executeGraph));
   }
 
-  canResume(dead: Pick<DeadRun, "run" | "calls">): boolean {
-    if (dead.run.request.outputSchema !== undefined && !this.hasOutput) return false;
-    return canResume({ kind: this.kind, toolbox: this.#toolbox }, dead);
+  /**
+   * A call that waits for approval or for the client needs its tool; without the tool, the run is left to an agent that
+   * has it.
+   */
+  canResume({ run: { agent, request }, calls }: Pick<DeadRun, "run" | "calls">): boolean {
+    if (request.outputSchema !== undefined && !this.hasOutput) return false;
+    // A name that is not a kind is a custom agent name.
+    const runKind = agent === ADAPTIVE ? "got" : agent;
+    if (isKindName(runKind) && runKind !== this.kind) return false;
+    const hasTool = (name: string): boolean =>
+      this.#toolbox.find(name) !== undefined || request.clientTools?.some((tool) => tool.name === name) === true;
+    return calls.every(
+      ({ approvalArguments, state, name = "" }) =>
+        (approvalArguments === undefined && state !== "delegated") || hasTool(name),
+    );
   }
 
   canRestart(): boolean {
@@ -118,7 +126,6 @@ export class ModelStrategy implements AgentStrategy {
     return this.#toolbox.isIdempotent(name);
   }
 
-  /** The tools of the kind itself have no effects. */
   get isRepeatable(): boolean {
     return (this.#options.tools ?? []).every(({ name }) => this.isIdempotent(name));
   }
@@ -155,7 +162,6 @@ export class ModelStrategy implements AgentStrategy {
     const history = this.kind === "react" && toolbox.names.length > 0 ? before : flattenTools(before);
     const report = (error: unknown): void => void this.#reporter.report(error);
     const { attachments: options } = this.#options;
-    const files = new Attachments({ sessionId, model, blobs, options, signal: run.signal, onError: report });
     return {
       sessionId,
       log,
@@ -168,30 +174,24 @@ export class ModelStrategy implements AgentStrategy {
       history,
       ...(output === undefined ? {} : { output }),
       settings: { reasoning: run.request.reasoning ?? reasoning, caching, ...settings },
-      callOptions: {
-        maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
-        ...callOptions,
-        files,
-        ...(fallbacks.length === 0 ? {} : { fallbacks }),
-        ...(recorder === undefined ? {} : { recorder }),
-        describeCall: (name, input) =>
-          dropUndefined({ description: toolbox.summarize(name, language, input), server: toolbox.find(name)?.server }),
-        ...(compressor === undefined
-          ? {}
-          : {
-              fit: createFit(compressor, {
-                sessionId,
-                // Summaries are discarded together with the conversation.
-                scope: conversation ?? run,
-                recorder,
-                model,
-                turnStart: history.length,
-                isHistoryTruncated: !isWhole,
-                readEarlier: async () => (await conversation?.readCompressions(run.runId)) ?? [],
-                onError: (error) => void this.#reporter.report(error),
-              }),
-            }),
-      },
+      callOptions: { maxOutputCharacters: MAX_OUTPUT_CHARACTERS, ...callOptions },
+      fallbacks,
+      fit:
+        compressor &&
+        createFit(compressor, {
+          // Summaries are discarded together with the conversation.
+          session: conversation ?? run,
+          recorder,
+          model,
+          turnStart: history.length,
+          isHistoryTruncated: !isWhole,
+          readEarlier: async () => (await conversation?.readCompressions(run.runId)) ?? [],
+          onError: report,
+        }),
+      attachments: new Attachments({ sessionId, model, blobs, options, signal: run.signal, onError: report }),
+      recorder,
+      describeCall: (name, input) =>
+        dropUndefined({ description: toolbox.summarize(name, language, input), server: toolbox.find(name)?.server }),
       stage,
       language,
       exposeToolErrors,
@@ -201,14 +201,9 @@ export class ModelStrategy implements AgentStrategy {
     };
   }
 
-  /**
-   * Adds the tools of the client, and applies the rules of the agent and of the run. Tools of the kind itself are exempt
-   * because they have no side effects.
-   */
+  /** Adds the tools of the client, and applies the rules of the agent and of the run. */
   #limitTools({ toolRules, clientTools = [] }: Partial<AgentRun["request"]> = {}): Toolbox {
-    const except = this.#kind.tools?.map(({ name }) => name) ?? [];
-    const all = addClientTools(this.#toolbox, clientTools);
-    return limitToolbox(all, { rules: [this.#options.toolRules, toolRules], except });
+    return limitToolbox(addClientTools(this.#toolbox, clientTools), [this.#options.toolRules, toolRules]);
   }
 
   /** An agent that works as a tool has no history and records its calls separately. */
@@ -219,9 +214,9 @@ export class ModelStrategy implements AgentStrategy {
     return conversation === undefined ? new ContentRecorder(options) : conversation.openRecorder(options);
   }
 
-  /** The structured output that the request of the run asks for. Throws `invalid_command`. */
+  /** The structured output that the request of the run asks for, or that of the agent. Throws `invalid_command`. */
   #readOutput({ outputSchema }: AgentRun["request"]): OutputFormat | undefined {
-    if (outputSchema === undefined) return undefined;
+    if (outputSchema === undefined) return this.#kind.createOutput?.();
     if (!this.hasOutput) throw new LoomError("invalid_command", NO_OUTPUT);
     return OutputFormat.fromJsonSchema(outputSchema);
   }

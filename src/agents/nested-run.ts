@@ -13,9 +13,10 @@ import { describeError, type NodeHost, NodeRun } from "../engine/node-run.ts";
 import { OpenWork } from "../engine/open-work.ts";
 import type { CloseCallsOptions, EmitOptions } from "../engine/run-contract.ts";
 import { type PushResult, rejectHandled } from "../engine/sequencer.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type AnyEvent, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
-import type { MessageChunkEvent, NodeEnterEvent } from "../protocol/events.generated.ts";
-import type { AgentRun } from "./agent-run.ts";
+import type { MessageChunkEvent } from "../protocol/events.generated.ts";
+import { type AgentRun, listOpenCalls } from "./agent-run.ts";
 import type { ParentCall } from "./parent-call.ts";
 import { isAnswerChannel } from "../protocol/record.ts";
 
@@ -144,13 +145,7 @@ export class NestedRun implements AgentRun {
     this.#assertOpen();
     const inner = this.#parent.enter(name, parent, call_id);
     const { nodeId } = inner;
-    const event: NodeEnterEvent = {
-      type: "node_enter",
-      id: name,
-      parent,
-      ...(call_id === undefined ? {} : { call_id }),
-    };
-    this.#note(event, nodeId);
+    this.#note({ type: "node_enter", id: name, parent, ...dropUndefined({ call_id }) }, nodeId);
     const host: NodeHost = {
       emit: (posted) => {
         try {
@@ -206,7 +201,7 @@ export class NestedRun implements AgentRun {
   #close(failure: { readonly error: unknown } | undefined): void {
     const { error = new LoomError("run_ended", "The agent has answered") } = failure ?? {};
     const reason = describeError(error);
-    const callIds = [...this.#open.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
+    const callIds = listOpenCalls(this);
     if (callIds.length > 0) this.closeCalls(callIds, { reason });
     for (const { event, nodeId } of this.#open.listClosings({ reason, code: "interrupted", now: this.now() }))
       if (CLOSED_BY_EVENT.has(event.type)) this.#parent.post(event, { nodeId: nodeId ?? this.#root.nodeId });

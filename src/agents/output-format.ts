@@ -1,13 +1,15 @@
 /**
- * The structured output of one call: what the model is asked for, and how its reply becomes a value of the caller's
- * schema.
+ * The structured output of one run: what the model is asked for, and how its reply becomes a value of the schema of a
+ * call, a request or an agent.
  */
+import type { ModelRequest } from "../models/model.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
-import { isJsonObject, parseJson } from "../protocol/json.ts";
+import { copyJson, isJsonObject, parseJson } from "../protocol/json.ts";
+import { acceptInteger, type OptionRule, type OptionTable, TEXT_OPTION } from "../protocol/read-options.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
 import { describeIssues, isStandardSchema, readJsonSchema, type StandardSchema } from "../tools/standard-schema.ts";
 import { fromJsonSchema } from "../tools/from-json-schema.ts";
-import type { AnswerFormat } from "./create-format.ts";
 import { listJson } from "./read-json.ts";
 
 /** Options of a call that ask for structured output. */
@@ -26,8 +28,18 @@ export interface OutputOptions {
   readonly outputRetries?: number;
 }
 
+/** The schema of all replies of an agent. */
+export interface StructuredOutput {
+  /** Any Standard Schema, such as a zod object. */
+  readonly schema: StandardSchema;
+  /** JSON Schema of the output. Needed only if `schema` cannot produce one. */
+  readonly inputSchema?: JsonObject;
+  /** Explains the output to the model. Default: a short instruction. */
+  readonly description?: string;
+}
+
 export type OutputReading =
-  /** The reply as JSON, before the schema transforms it. */
+  /** The reply as JSON: of an agent as the schema made it, otherwise before the schema transforms it. */
   { readonly ok: true; readonly json: Json } | { readonly ok: false; readonly fault: string };
 
 const DEFAULT_RETRIES = 1;
@@ -36,59 +48,85 @@ const MAX_RETRIES = 10;
 const MAX_CANDIDATES = 5;
 
 /** Why an agent refuses a run with a schema. */
-export const NO_OUTPUT = "Structured output needs an agent of the kind `react` without `answer`";
+export const NO_OUTPUT = "Structured output needs an agent of the kind `react`";
+
+const SCHEMA: OptionRule<StandardSchema> = {
+  expected: "a Standard Schema, such as a zod object",
+  accepts: isStandardSchema,
+};
+const JSON_SCHEMA: OptionRule<JsonObject> = { expected: "a JSON Schema object", accepts: isJsonObject };
+
+export const OUTPUT_OPTIONS: OptionTable<OutputOptions> = {
+  output: SCHEMA,
+  outputSchema: JSON_SCHEMA,
+  outputRetries: acceptInteger(0, MAX_RETRIES),
+};
+
+export const STRUCTURED_OUTPUT_OPTIONS: OptionTable<StructuredOutput> = {
+  schema: SCHEMA,
+  inputSchema: JSON_SCHEMA,
+  description: TEXT_OPTION,
+};
+
+/**
+ * Where the schema comes from: one call of a program, the request of a run, or the options of the agent. Of a run and of an
+ * agent, every process can check the reply, and it is sent to clients only after the check: many of them parse all text
+ * of an answer as one value.
+ */
+export type OutputOrigin = "call" | "run" | "agent";
 
 export class OutputFormat {
+  readonly origin: OutputOrigin;
   readonly maxRetries: number;
-  /**
-   * True if the schema came with the request of the run, so that every process can check the reply. It is sent to clients
-   * only after the check: many of them parse all text of an answer as one value.
-   */
-  readonly isOfRun: boolean;
   readonly #schema: StandardSchema;
   readonly #jsonSchema: JsonObject;
+  readonly #description: string | undefined;
   #value: unknown;
 
-  private constructor(schema: StandardSchema, jsonSchema: JsonObject, maxRetries: number, isOfRun = false) {
+  private constructor(
+    origin: OutputOrigin,
+    schema: StandardSchema,
+    jsonSchema: JsonObject,
+    { maxRetries = DEFAULT_RETRIES, description }: { readonly maxRetries?: number; readonly description?: string } = {},
+  ) {
+    this.origin = origin;
     this.#schema = schema;
     this.#jsonSchema = jsonSchema;
     this.maxRetries = maxRetries;
-    this.isOfRun = isOfRun;
+    this.#description = description;
   }
 
   /** The format of a run whose request has a JSON Schema. Throws `invalid_command` if it cannot be checked. */
   static fromJsonSchema(schema: JsonObject): OutputFormat {
-    return new OutputFormat(fromJsonSchema(schema), schema, DEFAULT_RETRIES, true);
+    return new OutputFormat("run", fromJsonSchema(schema), schema);
   }
 
-  /** Undefined if the options ask for no structured output. Throws `invalid_arguments`. */
-  static create({ output, outputSchema, outputRetries = DEFAULT_RETRIES }: OutputOptions): OutputFormat | undefined {
-    if (output === undefined) {
-      if (outputSchema !== undefined) throw invalid("outputSchema", "has no effect without `output`");
-      return undefined;
+  /** The format of all runs of an agent. Throws `invalid_arguments`. */
+  static ofAgent({ schema, inputSchema, description }: StructuredOutput): OutputFormat {
+    if (!isStandardSchema(schema)) throw invalid("answer.schema", `must be ${SCHEMA.expected}`);
+    const jsonSchema = inputSchema ?? describeSchema(schema, "answer.inputSchema");
+    return new OutputFormat("agent", schema, jsonSchema, dropUndefined({ description }));
+  }
+
+  /** Undefined if the options, which `OUTPUT_OPTIONS` has checked, ask for no structured output. */
+  static create({ output, outputSchema, outputRetries: maxRetries }: OutputOptions): OutputFormat | undefined {
+    if (output !== undefined) {
+      const jsonSchema = outputSchema ?? describeSchema(output, "outputSchema");
+      return new OutputFormat("call", output, jsonSchema, dropUndefined({ maxRetries }));
     }
-    if (!isStandardSchema(output)) throw invalid("output", "must be a Standard Schema, such as a zod object");
-    if (!Number.isSafeInteger(outputRetries) || outputRetries < 0 || outputRetries > MAX_RETRIES)
-      throw invalid("outputRetries", `must be an integer from 0 to ${MAX_RETRIES}`);
-    if (outputSchema !== undefined && !isJsonObject(outputSchema))
-      throw invalid("outputSchema", "must be a JSON Schema object");
-    if (outputSchema !== undefined) return new OutputFormat(output, outputSchema, outputRetries);
-    const read = readJsonSchema(output);
-    if (!read.ok) {
-      const hint = read.hint === undefined ? "" : `; ${read.hint}`;
-      throw invalid("outputSchema", `is missing: ${read.reason}${hint}`, read.cause);
-    }
-    return new OutputFormat(output, closeObjects(read.schema) as JsonObject, outputRetries);
+    if (outputSchema !== undefined) throw invalid("outputSchema", "has no effect without `output`");
+    return undefined;
   }
 
   /** The format for models that support one. */
-  get responseFormat(): AnswerFormat {
+  get responseFormat(): NonNullable<ModelRequest["responseFormat"]> {
     return { name: "output", schema: this.#jsonSchema };
   }
 
   /** Tells the model what to answer. Also sent with `responseFormat`, which a provider may reject. */
   get instruction(): string {
-    return `Give your final answer as JSON that matches this JSON Schema, without any other text:\n${JSON.stringify(this.#jsonSchema)}`;
+    const about = this.#description === undefined ? "" : `${this.#description}\n`;
+    return `${about}Give your final answer as JSON that matches this JSON Schema, without any other text:\n${JSON.stringify(this.#jsonSchema)}`;
   }
 
   /** The value of the last valid reply. */
@@ -104,7 +142,7 @@ export class OutputFormat {
         const result = await this.#schema["~standard"].validate(json);
         if (result.issues === undefined) {
           this.#value = result.value;
-          return { ok: true, json };
+          return { ok: true, json: this.origin === "agent" ? toReply(result.value, json) : json };
         }
         fault ??= describeIssues(result.issues, "The answer does not match the schema");
       } catch (error) {
@@ -113,6 +151,23 @@ export class OutputFormat {
     }
     return { ok: false, fault: fault ?? "The answer is not JSON." };
   }
+}
+
+/** The value of the schema, unless JSON cannot express it. */
+function toReply(value: unknown, json: Json): Json {
+  try {
+    return copyJson(value as Json);
+  } catch {
+    return json;
+  }
+}
+
+/** Returns the JSON Schema of a schema. Throws `invalid_arguments` for the option that must have it instead. */
+function describeSchema(schema: StandardSchema, option: string): JsonObject {
+  const read = readJsonSchema(schema);
+  if (read.ok) return closeObjects(read.schema) as JsonObject;
+  const hint = read.hint === undefined ? "" : `; ${read.hint}`;
+  throw invalid(option, `is missing: ${read.reason}${hint}`, read.cause);
 }
 
 /** Forbids unknown fields in all objects that do not say otherwise, as strict providers demand. */

@@ -1,6 +1,6 @@
 /**
- * The tool call in which the current code executes. Runs that a tool starts inherit the tool rules of the run it belongs
- * to, and must not be allowed more. An agent that works as a tool writes into that run.
+ * The tool call and the runs in which the current code executes. Runs that a tool starts inherit the tool rules of the run
+ * it belongs to, and must not be allowed more. An agent that works as a tool writes into that run.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log } from "../log/index.ts";
@@ -48,4 +48,34 @@ export function isInsideSession(sessionId: string): boolean {
 export function inheritRules(own?: ToolRules): { readonly toolRules?: ToolRules } {
   const toolRules = joinToolRules(own, findParentCall()?.run.request.toolRules);
   return toolRules === undefined ? {} : { toolRules };
+}
+
+interface ContextFrame {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly outer: ContextFrame | undefined;
+}
+
+/** Runs a function in the async context of a run and its caller. */
+export type ContextRunner = <T>(work: () => T) => T;
+
+/**
+ * Tracks the runs of one agent in which the current code executes. A tool or an `approve` function that calls its agent
+ * again is inside a run, and a call that waits for that run would wait for itself.
+ */
+export class CallContext {
+  readonly #storage = new AsyncLocalStorage<ContextFrame>();
+
+  enter({ sessionId, runId }: Pick<ContextFrame, "sessionId" | "runId">): ContextRunner {
+    const frame = { sessionId, runId, outer: this.#storage.getStore() };
+    const snapshot = this.#storage.run(frame, () => AsyncLocalStorage.snapshot());
+    return (work) => snapshot(work);
+  }
+
+  /** Finds an active run of this session that the current code belongs to. Ended runs are ignored. */
+  findRun(sessionId: string, isActive: (runId: string) => boolean): string | undefined {
+    for (let frame = this.#storage.getStore(); frame !== undefined; frame = frame.outer)
+      if (frame.sessionId === sessionId && isActive(frame.runId)) return frame.runId;
+    return undefined;
+  }
 }

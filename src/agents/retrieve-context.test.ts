@@ -169,10 +169,10 @@ describe("automatic context", () => {
     const run = await fixture.session.startRun({ message: "Why tides?" });
     await run.enter("retrieve").fail(new LoomError("interrupted", "the process is gone"));
     const retrieve = vi.fn<Retriever["retrieve"]>(async () => PASSAGES);
-    const text = await retrieveContext(fixture.log, run, { retriever: { retrieve } });
+    const text = await retrieveContext(fixture.log, run, readRetrievalOptions({ retrieve }));
     expect(retrieve).toHaveBeenCalledTimes(1);
     // A later process does not search again.
-    expect(await retrieveContext(fixture.log, run, { retriever: { retrieve } })).toBe(text);
+    expect(await retrieveContext(fixture.log, run, readRetrievalOptions({ retrieve }))).toBe(text);
     expect(retrieve).toHaveBeenCalledTimes(1);
     await run.finish({ reply: "" });
     expect(eventsOf(await fixture.read(), "retrieval_complete")).toHaveLength(1);

@@ -21,9 +21,11 @@ import {
   acceptMethods,
   acceptNumber,
   hasMethods,
+  type OptionsOf,
   type OptionTable,
   orElse,
   readOptions,
+  withDefault,
 } from "../protocol/read-options.ts";
 
 /** A retriever with limits for its search. */
@@ -43,7 +45,6 @@ export interface RetrievalOptions {
 
 type RetrievedSource = NonNullable<RetrievalCompleteEvent["sources"]>[number];
 
-const DEFAULTS = { limit: 5, timeoutMs: 10_000, maxCharacters: 12_000 };
 const MAX_LIMIT = 50;
 /** All passages are in one record, which has at most 1 MiB. */
 const MAX_CHARACTERS = 200_000;
@@ -55,16 +56,20 @@ const MIN_PASSAGE = 80;
 const NODE = "retrieve";
 
 const LIMIT = orElse(acceptInteger(1), "Infinity", (value): value is number => value === Infinity);
-const RETRIEVAL_OPTIONS: OptionTable<RetrievalOptions> = {
+const RETRIEVAL_OPTIONS = {
   retriever: acceptMethods("an object with the method `retrieve`", "retrieve"),
-  limit: LIMIT,
-  timeoutMs: LIMIT,
-  maxCharacters: LIMIT,
+  limit: withDefault(LIMIT, 5),
+  timeoutMs: withDefault(LIMIT, 10_000),
+  maxCharacters: withDefault(LIMIT, 12_000),
   minScore: acceptNumber(),
-};
+} as const satisfies OptionTable<RetrievalOptions>;
+
+/** Options with defaults. */
+export type RetrievalSettings = Omit<OptionsOf<typeof RETRIEVAL_OPTIONS>, "retriever"> &
+  Pick<RetrievalOptions, "retriever">;
 
 /** Throws `invalid_arguments` for an invalid retriever or an invalid option. */
-export function readRetrievalOptions(given: Retriever | RetrievalOptions): RetrievalOptions {
+export function readRetrievalOptions(given: Retriever | RetrievalOptions): RetrievalSettings {
   const options = hasMethods(given, "retrieve") ? { retriever: given } : given;
   const { retriever, ...others } = readOptions(RETRIEVAL_OPTIONS, options, { path: "retriever" });
   if (retriever === undefined) throw new LoomError("invalid_arguments", "`retriever` must have the method `retrieve`");
@@ -72,7 +77,11 @@ export function readRetrievalOptions(given: Retriever | RetrievalOptions): Retri
 }
 
 /** Undefined if a resumed run began without a search. Throws only if the run has ended. */
-export async function retrieveContext(log: Log, run: AgentRun, options: RetrievalOptions): Promise<string | undefined> {
+export async function retrieveContext(
+  log: Log,
+  run: AgentRun,
+  options: RetrievalSettings,
+): Promise<string | undefined> {
   const known = await readRetrieval(log, run);
   if (known !== undefined) return known.text;
   const node = run.enter(NODE);
@@ -110,9 +119,9 @@ async function readRetrieval(log: Log, run: AgentRun): Promise<{ readonly text: 
   return undefined;
 }
 
-async function retrieve(run: AgentRun, options: RetrievalOptions): Promise<RetrievalCompleteEvent> {
-  const { retriever, timeoutMs = DEFAULTS.timeoutMs } = options;
-  const limit = Math.min(options.limit ?? DEFAULTS.limit, MAX_LIMIT);
+async function retrieve(run: AgentRun, options: RetrievalSettings): Promise<RetrievalCompleteEvent> {
+  const { retriever, timeoutMs, maxCharacters, minScore = retriever.minScore ?? -Infinity } = options;
+  const limit = Math.min(options.limit, MAX_LIMIT);
   const query = readQuestion(run.message ?? "");
   const late = (): Error => new LoomError("retrieval_timeout", `The search took longer than ${timeoutMs} ms`);
   const passages: unknown = await withTimeout({ timeoutMs, late, signal: run.signal }, (signal) =>
@@ -120,11 +129,7 @@ async function retrieve(run: AgentRun, options: RetrievalOptions): Promise<Retri
   );
   if (!Array.isArray(passages))
     throw new LoomError("retrieval_failed", "The retriever must return an array of passages");
-  const sources = createSources(
-    passages.slice(0, limit),
-    Math.min(options.maxCharacters ?? DEFAULTS.maxCharacters, MAX_CHARACTERS),
-    options.minScore ?? retriever.minScore ?? -Infinity,
-  );
+  const sources = createSources(passages.slice(0, limit), Math.min(maxCharacters, MAX_CHARACTERS), minScore);
   return { type: "retrieval_complete", doc_count: sources.length, query, sources };
 }
 

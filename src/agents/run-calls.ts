@@ -5,6 +5,7 @@
 import type { NodeContext } from "../graph/index.ts";
 import type { PartContext } from "../graph/graph.ts";
 import type { ToolCallPart } from "../models/model.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
 import { runToolCall, toOutcome } from "../tools/run-tool-call.ts";
 import type { ToolHost } from "../tools/tool-host.ts";
@@ -56,8 +57,7 @@ export async function runCalls(
     callClient: (request) => callClient(request, { nodeId }),
     exposeErrors: exposeToolErrors,
     language,
-    ...(onError === undefined ? {} : { onError }),
-    ...(saveBlob === undefined ? {} : { saveBlob }),
+    ...dropUndefined({ onError, saveBlob }),
   };
   const perform = async ({ toolCallId: callId, toolName: name, input }: ToolCallPart): Promise<ToolOutcome> => {
     const left = endedCalls.has(callId) ? undefined : run.recallClient(callId, { nodeId });

@@ -9,8 +9,13 @@ import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/mode
 import { type EventRecord, isKnownEvent, type Json } from "../protocol/index.ts";
 import { isJsonObject } from "../protocol/json.ts";
 import { isInterrupted } from "../engine/interrupted-nodes.ts";
-import type { CheckpointEvent, RunStartEvent, ToolCallEvent, ToolEndEvent } from "../protocol/events.generated.ts";
-import { NestedNodes } from "./nested-nodes.ts";
+import type {
+  CheckpointEvent,
+  NodeEnterEvent,
+  RunStartEvent,
+  ToolCallEvent,
+  ToolEndEvent,
+} from "../protocol/events.generated.ts";
 import { composeQuestion, isBlank } from "./compose-question.ts";
 import { isAnswerChannel } from "../protocol/record.ts";
 
@@ -30,19 +35,19 @@ export class RunMessages {
   #text: Text[] = [];
   #calls: ToolCallEvent[] = [];
   /** Calls that have not started, and the node run that made them. */
-  readonly #unstarted = new Map<string, string>();
+  readonly #unstartedCalls = new Map<string, string>();
   /** Unstarted calls that need an approval. */
-  readonly #asked = new Set<string>();
+  readonly #needingApproval = new Set<string>();
   /** Calls of an interrupted node run that wait for the user. The next attempt may execute them. */
-  readonly #waiting = new Map<string, ToolCallEvent>();
+  readonly #interruptedCalls = new Map<string, ToolCallEvent>();
   readonly #results = new Map<string, ToolEndEvent>();
   /** Text streamed while calls were running. It follows their results. */
-  #later: Text[] = [];
+  #textBesideCalls: Text[] = [];
   /** Text of interrupted node runs. It counts if the run ends without another attempt. */
-  #unsaid: Text[] = [];
-  #hasAnswered = false;
+  #interruptedText: Text[] = [];
+  #hasText = false;
   /** Text of the latest assistant message that has some. */
-  #said = "";
+  #lastText = "";
   #isSearch = false;
   #hasCheckpoint = false;
   readonly #nested = new NestedNodes();
@@ -56,33 +61,33 @@ export class RunMessages {
     switch (event.type) {
       case "run_start":
         this.#isSearch = SEARCHES.has(event.agent?.split(":", 1)[0] ?? "");
-        this.#ask(event);
+        this.#addQuestion(event);
         return;
       case "message_chunk":
-        if (isAnswerChannel(event.channel)) this.#say(event.content, nodeId);
+        if (isAnswerChannel(event.channel)) this.#addText(event.content, nodeId);
         return;
       case "node_enter":
-        if (event.supersedes !== undefined) this.#unsay(event.supersedes);
-        this.#unsaid = [];
+        if (event.supersedes !== undefined) this.#dropInterrupted(event.supersedes);
+        this.#interruptedText = [];
         return;
       case "node_exit":
-        if (nodeId !== undefined && isInterrupted(event.result)) this.#unsay(nodeId);
+        if (nodeId !== undefined && isInterrupted(event.result)) this.#dropInterrupted(nodeId);
         return;
       case "run_end":
-        for (const piece of this.#unsaid) this.#say(piece.text, piece.nodeId);
+        for (const piece of this.#interruptedText) this.#addText(piece.text, piece.nodeId);
         return;
       case "tool_call":
-        if (this.#isSearch || event.call_id === undefined || this.#knows(event.call_id)) return;
-        if (this.#isAnswered()) this.#flush();
+        if (this.#isSearch || event.call_id === undefined || this.#isOpen(event.call_id)) return;
+        if (this.#haveCallsEnded()) this.#endMessage();
         this.#calls.push(event);
-        if (nodeId !== undefined) this.#unstarted.set(event.call_id, nodeId);
+        if (nodeId !== undefined) this.#unstartedCalls.set(event.call_id, nodeId);
         return;
       case "tool_approval":
-        this.#asked.add(event.call_id ?? "");
+        this.#needingApproval.add(event.call_id ?? "");
         return;
       case "tool_start":
-        this.#unstarted.delete(event.call_id ?? "");
-        this.#continue(event.call_id);
+        this.#unstartedCalls.delete(event.call_id ?? "");
+        this.#resumeCall(event.call_id);
         return;
       case "tot_expand":
       case "got_plan":
@@ -92,18 +97,18 @@ export class RunMessages {
         this.#results.clear();
         return;
       case "tool_end":
-        this.#continue(event.call_id);
-        if (event.call_id !== undefined && this.#knows(event.call_id) && !this.#results.has(event.call_id))
+        this.#resumeCall(event.call_id);
+        if (event.call_id !== undefined && this.#isOpen(event.call_id) && !this.#results.has(event.call_id))
           this.#results.set(event.call_id, event);
         return;
       case "checkpoint":
         this.#hasCheckpoint = true;
-        this.#edit(event);
+        this.#replaceMessages(event);
         return;
       case "reply":
-        if (this.#isAnswered()) this.#flush();
+        if (this.#haveCallsEnded()) this.#endMessage();
         // If nothing was streamed, the reply is the whole answer. A run that ends with calls repeats their text.
-        if (!this.#hasAnswered || (this.#text.length === 0 && !this.#hasSaid(event.reply))) this.#say(event.reply);
+        if (!this.#hasText || (this.#text.length === 0 && !this.#endsWith(event.reply))) this.#addText(event.reply);
         return;
       default:
     }
@@ -111,55 +116,55 @@ export class RunMessages {
 
   /** Returns all messages and completes open calls. */
   finish(): readonly ModelMessage[] {
-    this.#flush();
-    this.#flush();
+    this.#endMessage();
+    this.#endMessage();
     return this.#messages;
   }
 
-  #ask({ message = "", attachments = [] }: RunStartEvent): void {
+  #addQuestion({ message = "", attachments = [] }: RunStartEvent): void {
     const content = composeQuestion(message, attachments);
     if (content.length > 0) this.#messages.push({ role: "user", content });
   }
 
   /** A fork may start with an edited state; its messages replace the earlier ones. */
-  #edit({ delta, state }: CheckpointEvent): void {
+  #replaceMessages({ delta, state }: CheckpointEvent): void {
     const change = delta === true ? readField(readField(state, "messages"), "set") : undefined;
     if (!Array.isArray(change)) return;
     const messages = (change as Json[]).filter(isModelMessage);
     this.#messages.length = 0;
     this.#text = [];
-    this.#later = [];
+    this.#textBesideCalls = [];
     this.#calls = [];
     this.#results.clear();
     const last = messages.at(-1);
     // Calls without results will get them from the records that follow.
     if (last?.role === "assistant" && last.content.some(({ type }) => type === "tool-call")) {
       messages.pop();
-      for (const part of last.content) this.#take(part);
+      for (const part of last.content) this.#addPart(part);
     }
     this.#messages.push(...messages);
   }
 
-  #take(part: AssistantPart): void {
+  #addPart(part: AssistantPart): void {
     if (part.type === "text") this.#text.push({ text: part.text, nodeId: undefined });
     if (part.type !== "tool-call") return;
     this.#calls.push({ type: "tool_call", call_id: part.toolCallId, name: part.toolName, arguments: part.input });
   }
 
-  #say(text: string, nodeId?: string): void {
+  #addText(text: string, nodeId?: string): void {
     if (text === "") return;
-    if (this.#calls.length > 0 && !this.#isAnswered()) {
-      this.#later.push({ text, nodeId });
+    if (this.#calls.length > 0 && !this.#haveCallsEnded()) {
+      this.#textBesideCalls.push({ text, nodeId });
       return;
     }
-    if (this.#isAnswered()) this.#flush();
-    this.#hasAnswered = true;
+    if (this.#haveCallsEnded()) this.#endMessage();
+    this.#hasText = true;
     this.#text.push({ text, nodeId });
   }
 
   /** True if the latest assistant message with text ends with this text of a node run. */
-  #hasSaid(text: string): boolean {
-    return `${BETWEEN_NODES}${this.#said}`.endsWith(`${BETWEEN_NODES}${text}`);
+  #endsWith(text: string): boolean {
+    return `${BETWEEN_NODES}${this.#lastText}`.endsWith(`${BETWEEN_NODES}${text}`);
   }
 
   /**
@@ -167,40 +172,40 @@ export class RunMessages {
    * checkpoints, the agent belongs to another framework, which reports no starts: all its calls are kept, so that it
    * does not repeat them, except those that wait for the user.
    */
-  #unsay(nodeId: string): void {
+  #dropInterrupted(nodeId: string): void {
     this.#calls = this.#calls.filter((call) => {
       const { call_id = "" } = call;
-      const isAsked = this.#asked.has(call_id);
-      if (this.#unstarted.get(call_id) !== nodeId || !(this.#hasCheckpoint || isAsked)) return true;
+      const needsApproval = this.#needingApproval.has(call_id);
+      if (this.#unstartedCalls.get(call_id) !== nodeId || !(this.#hasCheckpoint || needsApproval)) return true;
       this.#results.delete(call_id);
-      if (isAsked) this.#waiting.set(call_id, call);
+      if (needsApproval) this.#interruptedCalls.set(call_id, call);
       return false;
     });
     const isOther = (piece: Text): boolean => piece.nodeId !== nodeId;
-    this.#unsaid.push(...[...this.#text, ...this.#later].filter((piece) => !isOther(piece)));
+    this.#interruptedText.push(...[...this.#text, ...this.#textBesideCalls].filter((piece) => !isOther(piece)));
     this.#text = this.#text.filter(isOther);
-    this.#later = this.#later.filter(isOther);
+    this.#textBesideCalls = this.#textBesideCalls.filter(isOther);
   }
 
   /** Takes back a call that waited for the user while its node run was interrupted. */
-  #continue(callId = ""): void {
-    const call = this.#waiting.get(callId);
+  #resumeCall(callId = ""): void {
+    const call = this.#interruptedCalls.get(callId);
     if (call === undefined) return;
-    this.#waiting.delete(callId);
-    if (this.#isAnswered()) this.#flush();
+    this.#interruptedCalls.delete(callId);
+    if (this.#haveCallsEnded()) this.#endMessage();
     this.#calls.push(call);
   }
 
-  #knows(callId: string): boolean {
+  #isOpen(callId: string): boolean {
     return this.#calls.some((call) => call.call_id === callId);
   }
 
   /** There are calls, and all have results. */
-  #isAnswered(): boolean {
+  #haveCallsEnded(): boolean {
     return this.#calls.length > 0 && this.#calls.length === this.#results.size;
   }
 
-  #flush(): void {
+  #endMessage(): void {
     const text = joinText(this.#text);
     const content: AssistantPart[] = isBlank(text) ? [] : [{ type: "text", text }];
     const results: ToolResultPart[] = [];
@@ -208,13 +213,32 @@ export class RunMessages {
       content.push({ type: "tool-call", toolCallId: call_id, toolName: name, input });
       results.push(toResult(call_id, name, this.#results.get(call_id)));
     }
-    if (!isBlank(text)) this.#said = text;
+    if (!isBlank(text)) this.#lastText = text;
     if (content.length > 0) this.#messages.push({ role: "assistant", content });
     if (results.length > 0) this.#messages.push({ role: "tool", content: results });
-    this.#text = this.#later;
-    this.#later = [];
+    this.#text = this.#textBesideCalls;
+    this.#textBesideCalls = [];
     this.#calls = [];
     this.#results.clear();
+  }
+}
+
+/**
+ * Finds the records of agents that work as tools. They are stored in the run of the agent that calls the tool, but only
+ * the result of the call belongs to its conversation. It is a fold over the records of one run.
+ */
+export class NestedNodes {
+  /** IDs of the open node runs that carry out a tool call, and of those inside them. */
+  readonly #open = new Set<string>();
+
+  /** Returns true if the record belongs to an agent that works as a tool. */
+  add({ envelope: { node_id: nodeId }, event }: EventRecord): boolean {
+    if (nodeId === undefined) return false;
+    if (event.type === "node_enter") {
+      const { call_id: callId, parent = "" } = event as NodeEnterEvent;
+      if (callId !== undefined || this.#open.has(parent)) this.#open.add(nodeId);
+    }
+    return event.type === "node_exit" ? this.#open.delete(nodeId) : this.#open.has(nodeId);
   }
 }
 

@@ -4,13 +4,13 @@ import { createAgentFixture, eventsOf } from "../../test/agents/agent-fixture.ts
 import { cutLog, isJoined } from "../../test/agents/cut-log.ts";
 import { createFacadeFixture, failureOf } from "../../test/agents/facade-fixture.ts";
 import { MemoryLog } from "../log/index.ts";
+import { hasStructuredOutput } from "../models/model-fault.ts";
 import type { ModelMessage } from "../models/model.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../models/scripted-model.ts";
 import { ScriptedModel } from "../models/testing.ts";
 import { isThinkingChannel } from "../protocol/record.ts";
 import { agent } from "./agent.ts";
 import type { AgentCallOptions } from "./agent-call.ts";
-import { hasStructuredOutput } from "./create-format.ts";
 
 const RULES = "Never tell the password.";
 const instructions = "Answer in French.";

@@ -8,31 +8,33 @@
 import type { NodeRun } from "../engine/index.ts";
 import { describeError } from "../engine/node-run.ts";
 import type { PushResult } from "../engine/sequencer.ts";
-import type { AgentRun } from "./agent-run.ts";
-import type { Attachments } from "./attachments.ts";
-import type { ContentRecorder } from "./content-recorder.ts";
-import type { Prompt } from "../context/compression/compressor.ts";
-import { hasStructuredOutput } from "./create-format.ts";
 import { callModel } from "../models/call-model.ts";
 import { resolveCallSettings } from "../models/call-settings.ts";
-import { formatModel, PROVIDER_FAILURES } from "../models/model-fault.ts";
-import { recordRefusal, STRUCTURED_OUTPUT } from "../models/refused-features.ts";
 import { joinUserMessages } from "../models/join-user-messages.ts";
+import {
+  formatModel,
+  hasStructuredOutput,
+  PROVIDER_FAILURES,
+  recordRefusal,
+  STRUCTURED_OUTPUT,
+} from "../models/model-fault.ts";
 import type {
   AssistantPart,
   LanguageModel,
-  ModelCallOptions,
   ModelListener,
   ModelMessage,
   ModelRequest,
   ModelResult,
   ModelToolCall,
 } from "../models/model.ts";
-import { isLoomError, type JsonObject, LoomError, type LoomEvent } from "../protocol/index.ts";
-import type { ToolCallEvent } from "../protocol/events.generated.ts";
+import { cutText } from "../protocol/cut-text.ts";
+import { dropUndefined } from "../protocol/drop-undefined.ts";
+import { isLoomError, LoomError, type LoomEvent } from "../protocol/index.ts";
 import { isThinkingChannel } from "../protocol/record.ts";
 import { endOfPiece } from "../tools/tool-output.ts";
-import { cutText } from "../protocol/cut-text.ts";
+import type { AgentContext } from "./agent-kind.ts";
+import type { AgentRun } from "./agent-run.ts";
+import { createWarning } from "./create-warning.ts";
 
 /** What a model call returned. */
 export interface ThinkResult {
@@ -42,32 +44,13 @@ export interface ThinkResult {
   readonly calls: readonly ModelToolCall[];
 }
 
-/** Options of a model call, and what happens to its prompt first. */
-export interface ThinkCallOptions extends ModelCallOptions {
-  /** Makes a prompt fit the context window and records what it did within the span. */
-  readonly fit?: (prompt: Prompt, context: FitContext) => Promise<readonly ModelMessage[]>;
-  readonly files?: Pick<Attachments, "resolve" | "omitFiles">;
-  /** Models to call in turn if a model refuses, fails or times out before it has sent anything. Default: none. */
-  readonly fallbacks?: readonly LanguageModel[];
-  /** Records what the model is sent and what it returns. Default: nothing is recorded. */
-  readonly recorder?: ContentRecorder;
-  /** Describes a call for the user. Empty for tools that the model made up. */
-  readonly describeCall?: (name: string, input: JsonObject) => Pick<ToolCallEvent, "description" | "server">;
-}
-
-export interface FitContext {
+export interface ThinkOptions extends Pick<ModelRequest, "tools" | "toolChoice" | "responseFormat"> {
   readonly span: NodeRun;
-  /** Writes an event within the span. */
-  readonly post: (event: LoomEvent) => PushResult;
-  readonly signal: AbortSignal;
-}
-
-export interface ThinkOptions extends ThinkCallOptions {
-  /** The `stage` of the error if the call fails. */
-  readonly stage: string;
   readonly signal: AbortSignal;
   /** Distinguishes several calls of one span. */
   readonly label?: string;
+  /** Number of this sample; becomes part of the seed, so that samples of one prompt differ. */
+  readonly sample?: number;
   /**
    * True if a client chose the format: if the provider rejects it, that says nothing about the model. Default: false.
    */
@@ -76,192 +59,223 @@ export interface ThinkOptions extends ThinkCallOptions {
   readonly channel?: "answer" | "thought" | "judgement";
   /** True if the text is JSON that the agent asked for, not to be read as a thought. The reasoning is. Default: false. */
   readonly isJson?: boolean;
-  /**
-   * The run of the span. Output is written without waiting until it is durable, unless the log falls behind.
-   *
-   * @internal
-   */
-  readonly run: Pick<AgentRun, "post" | "isBehind" | "ready" | "now" | "work">;
 }
 
-/** Calls the model and writes its answer as events. @internal */
-export async function think(
-  span: NodeRun,
-  model: LanguageModel,
-  request: ModelRequest,
-  {
-    stage,
-    run,
-    channel,
-    label,
-    fit,
-    files,
-    fallbacks = [],
-    recorder,
-    describeCall,
-    isClientFormat = false,
-    isJson = false,
-    ...options
-  }: ThinkOptions,
+/**
+ * Calls the model of the agent and writes its answer as events, without waiting until they are durable unless the log
+ * falls behind.
+ */
+export function think(
+  context: AgentContext,
+  messages: readonly ModelMessage[],
+  options: ThinkOptions,
 ): Promise<ThinkResult> {
-  const { name: id } = span;
-  const target = { nodeId: span.nodeId };
-  const write = (event: LoomEvent): PushResult => run.post(event, target);
-  /** Checks again after each wait, because all waiting calls wake up together. */
-  const waitForRoom = async (): Promise<void> => {
-    while (run.isBehind) await run.ready();
-  };
-  const writeLater = async (event: LoomEvent): Promise<void> => {
-    await waitForRoom();
-    write(event);
-  };
-  const post = (event: LoomEvent): Promise<void> | undefined => {
-    if (run.isBehind) return writeLater(event);
-    write(event);
-    return undefined;
-  };
-  const callName = label === undefined ? span.nodeId : `${span.nodeId}.${label}`;
-  const call = new ModelCallSpan(write, () => run.now(), callName, formatModel(model));
-  const ids = new Map<string, string>();
-  const idOf = (callId: string): string => {
-    let id = ids.get(callId);
-    if (id === undefined) ids.set(callId, (id = makeUnique(cutName(callId), span.nodeId, run.work)));
-    return id;
-  };
-  const spoken = isJson ? { channel: "judgement" as const } : channel === undefined ? undefined : { channel };
-  const reasoned = channel === "judgement" ? { channel } : undefined;
-  const { responseFormat, ...unformatted } = request;
-  let format: Pick<ModelRequest, "responseFormat"> = {};
-  /** Structured thoughts are not text for users; the events of the search have their values. */
-  const isData = (): boolean => isThinkingChannel(channel) && "responseFormat" in format;
-  const calls: ModelToolCall[] = [];
-  let attempts = 0;
-  let hasOutput = false;
+  return new ModelThought(context, messages, options).think();
+}
+
+/** Listens to the model, and calls it again or another one if its provider refuses. */
+class ModelThought implements ModelListener {
+  readonly #context: AgentContext;
+  readonly #request: ModelRequest;
+  readonly #options: ThinkOptions;
+  readonly #attempts: ModelAttempts;
+  readonly #calls: ModelToolCall[] = [];
+  /** IDs of calls in this run, by the IDs of the provider. */
+  readonly #callIds = new Map<string, string>();
   /** The model that is called at present. */
-  let current = model;
-  const { refusalMs } = resolveCallSettings(options);
-  /** Without it, users would not know why reasoning, structured output or files have no effect. */
-  const warn = (feature: string, error: LoomError, ms?: number): void =>
-    void write(describeRefusal(current, feature, error, stage, ms));
-  const listener: ModelListener = {
-    onRefusal: ({ feature, error }) => warn(feature, error, refusalMs),
-    onStart: async ({ request: sent }) => {
-      if (run.isBehind) await waitForRoom();
-      await call.start(attempts++, (callId) => recorder?.request(write, callId, current, sent));
-    },
-    onText: (delta) => {
-      hasOutput = true;
-      if (isData()) return undefined;
-      return postPieces(delta, (content) => post({ type: "message_chunk", content, id, ...spoken }));
-    },
-    onReasoning: (delta) => {
-      hasOutput = true;
-      return postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id, ...reasoned }));
-    },
-    // Written immediately, because the next event must come after it.
-    onReasoningEnd: () => void write({ type: "reasoning_end", id }),
-    onToolInput: ({ callId, name, index }, delta) => {
-      hasOutput = true;
-      const call_id = idOf(callId);
-      return postPieces(delta, (arguments_delta) =>
-        post({ type: "tool_call_chunk", call_id, name: cutName(name), arguments_delta, index }),
+  #model: LanguageModel;
+  /** Undefined if no format is requested, or if the provider has rejected it. */
+  #format: ModelRequest["responseFormat"];
+  #hasOutput = false;
+
+  constructor(context: AgentContext, messages: readonly ModelMessage[], options: ThinkOptions) {
+    const { span, label, sample, tools, toolChoice, responseFormat } = options;
+    const { settings } = context;
+    const seed = sample === undefined ? {} : { seed: (settings.seed ?? 0) + sample };
+    const further = dropUndefined({ tools, toolChoice, responseFormat });
+    this.#context = context;
+    this.#request = { messages, ...further, settings: { ...settings, ...seed } };
+    this.#options = options;
+    this.#model = context.model;
+    const name = label === undefined ? span.nodeId : `${span.nodeId}.${label}`;
+    this.#attempts = new ModelAttempts(this.#write, () => context.run.now(), name);
+  }
+
+  async think(): Promise<ThinkResult> {
+    const { fit, recorder, stage } = this.#context;
+    const { span, signal } = this.#options;
+    const request = this.#request;
+    try {
+      const fitted = fit === undefined ? request.messages : await fit(request, { span, post: this.#write, signal });
+      const result = await this.#askInTurn(fitted);
+      if (this.#context.run.isBehind) await this.#waitForRoom();
+      const content = result.content.map((part) =>
+        part.type === "tool-call"
+          ? { ...part, toolName: cutName(part.toolName), toolCallId: this.#findCallId(part.toolCallId) }
+          : part,
       );
-    },
-    onToolCall: (made) => {
-      hasOutput = true;
-      const { index, input, rawInput } = made;
-      const name = cutName(made.name);
-      const callId = idOf(made.callId);
-      calls.push({ ...made, name, callId });
-      const about = describeCall?.(name, input ?? {});
-      const raw = input === undefined ? { raw_arguments: rawInput } : {};
-      return post({ type: "tool_call", call_id: callId, name, arguments: input ?? {}, ...about, index, ...raw });
-    },
-  };
-  /** Calls one model. A format or a file that its provider rejects is left out. */
-  const ask = async (asked: LanguageModel, fitted: readonly ModelMessage[], next: LanguageModel | undefined) => {
-    format = responseFormat !== undefined && hasStructuredOutput(asked) ? { responseFormat } : {};
-    const joined = joinUserMessages(fitted);
-    // With another model to call, it is not worth waiting for this one.
-    const own = next === undefined ? options : { maxRetries: 0, ...options };
-    const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
-      callModel(asked, { ...unformatted, ...format, messages }, listener, own);
-    const resolved = files?.resolve(joined) ?? joined;
-    // Awaiting only a real promise keeps the order of parallel node runs the same with and without files.
-    const attached = resolved instanceof Promise ? await resolved : resolved;
-    const callWithoutFormat = async (error: unknown): Promise<ModelResult> => {
-      if (!("responseFormat" in format) || !isRefusal(error)) throw error;
-      format = {};
-      const result = await callWith(attached);
-      if (!isClientFormat) recordRefusal(asked, STRUCTURED_OUTPUT, refusalMs);
-      warn(STRUCTURED_OUTPUT, error, isClientFormat ? undefined : refusalMs);
-      return result;
-    };
-    return callWith(attached)
-      .catch(callWithoutFormat)
-      .catch(async (error: unknown) => {
-        if (files === undefined || !isRefusal(error) || !attached.some(hasFile)) throw error;
-        // Otherwise the rejected file would be sent again with every later turn.
-        files.omitFiles();
-        const result = await callWith(await files.resolve(joined));
-        warn("a file", error);
-        return result;
-      });
-  };
+      this.#attempts.end(result, (id) => recorder?.response(this.#write, id, { role: "assistant", content }));
+      return { result, content, calls: this.#calls };
+    } catch (error) {
+      this.#attempts.fail(error);
+      throw withStage(error, stage);
+    }
+  }
+
   /** Calls the models in turn until one answers. */
-  const askInTurn = async (fitted: readonly ModelMessage[]): Promise<ModelResult> => {
+  async #askInTurn(messages: readonly ModelMessage[]): Promise<ModelResult> {
+    const { fallbacks, stage } = this.#context;
     for (const next of [...fallbacks, undefined]) {
       try {
-        const result = await ask(current, fitted, next);
-        if (next === undefined || hasOutput || result.finishReason !== "content_filter") return result;
-        throw new LoomError("model_failed", `${formatModel(current)} refused to answer`);
+        const result = await this.#ask(messages, next === undefined);
+        if (next === undefined || this.#hasOutput || result.finishReason !== "content_filter") return result;
+        throw new LoomError("model_failed", `${formatModel(this.#model)} refused to answer`);
       } catch (error) {
-        if (next === undefined || hasOutput || !isLoomError(error, ...PROVIDER_FAILURES)) throw error;
-        call.fail(error);
-        write(describeSwitch(error, next, stage));
-        call.model = formatModel(next);
-        current = next;
+        if (next === undefined || this.#hasOutput || !isLoomError(error, ...PROVIDER_FAILURES)) throw error;
+        this.#attempts.fail(error);
+        const why = error.message.replace(/\.$/, "");
+        this.#write(createWarning(`${why}; continuing with ${formatModel(next)}`, stage, error.code));
+        this.#model = next;
       }
     }
     throw new LoomError("internal_error", "There is no model to call");
-  };
-  try {
-    const fitted =
-      fit === undefined ? request.messages : await fit(request, { span, post: write, signal: options.signal });
-    const result = await askInTurn(fitted);
-    if (run.isBehind) await waitForRoom();
-    const content = result.content.map((part) =>
-      part.type === "tool-call"
-        ? { ...part, toolName: cutName(part.toolName), toolCallId: idOf(part.toolCallId) }
-        : part,
+  }
+
+  /** Calls one model. A format or a file that its provider rejects is left out. */
+  async #ask(messages: readonly ModelMessage[], isLast: boolean): Promise<ModelResult> {
+    const { attachments, callOptions } = this.#context;
+    const { responseFormat, isClientFormat = false } = this.#options;
+    this.#format = hasStructuredOutput(this.#model) ? responseFormat : undefined;
+    const joined = joinUserMessages(messages);
+    const resolved = attachments.resolve(joined);
+    // Awaiting only a real promise keeps the order of parallel node runs the same with and without files.
+    const attached = resolved instanceof Promise ? await resolved : resolved;
+    const askWithoutFormat = async (error: unknown): Promise<ModelResult> => {
+      if (this.#format === undefined || !isRefusal(error)) throw error;
+      this.#format = undefined;
+      const result = await this.#call(attached, isLast);
+      const { refusalMs } = resolveCallSettings(callOptions);
+      if (!isClientFormat) recordRefusal(this.#model, STRUCTURED_OUTPUT, refusalMs);
+      this.#warn(STRUCTURED_OUTPUT, error, isClientFormat ? undefined : refusalMs);
+      return result;
+    };
+    const askWithoutFiles = async (error: unknown): Promise<ModelResult> => {
+      if (!isRefusal(error) || !attached.some(hasFile)) throw error;
+      // Otherwise the rejected file would be sent again with every later turn.
+      attachments.omitFiles();
+      const result = await this.#call(await attachments.resolve(joined), isLast);
+      this.#warn("a file", error);
+      return result;
+    };
+    return this.#call(attached, isLast).catch(askWithoutFormat).catch(askWithoutFiles);
+  }
+
+  #call(messages: readonly ModelMessage[], isLast: boolean): Promise<ModelResult> {
+    const { callOptions } = this.#context;
+    const { signal } = this.#options;
+    const { responseFormat: _, ...unformatted } = this.#request;
+    const request = { ...unformatted, ...dropUndefined({ responseFormat: this.#format }), messages };
+    // With another model to call, it is not worth waiting for this one.
+    const options = isLast ? callOptions : { maxRetries: 0, ...callOptions };
+    return callModel(this.#model, request, this, { ...options, signal });
+  }
+
+  onRefusal({ feature, error }: { readonly feature: string; readonly error: LoomError }): void {
+    this.#warn(feature, error, resolveCallSettings(this.#context.callOptions).refusalMs);
+  }
+
+  async onStart({ request }: { readonly request: ModelRequest }): Promise<void> {
+    const { recorder, run } = this.#context;
+    if (run.isBehind) await this.#waitForRoom();
+    await this.#attempts.start(this.#model, (id) => recorder?.request(this.#write, id, this.#model, request));
+  }
+
+  onText(delta: string): Promise<void> | undefined {
+    this.#hasOutput = true;
+    const { channel, isJson = false, span } = this.#options;
+    // Structured thoughts are not text for users; the events of the search have their values.
+    if (isThinkingChannel(channel) && this.#format !== undefined) return undefined;
+    const spoken = isJson ? { channel: "judgement" as const } : dropUndefined({ channel });
+    return postPieces(delta, (content) => this.#post({ type: "message_chunk", content, id: span.name, ...spoken }));
+  }
+
+  onReasoning(delta: string): Promise<void> | undefined {
+    this.#hasOutput = true;
+    const { channel, span } = this.#options;
+    const reasoned = channel === "judgement" ? { channel } : undefined;
+    return postPieces(delta, (content) => this.#post({ type: "reasoning_chunk", content, id: span.name, ...reasoned }));
+  }
+
+  /** Written immediately, because the next event must come after it. */
+  onReasoningEnd(): void {
+    this.#write({ type: "reasoning_end", id: this.#options.span.name });
+  }
+
+  onToolInput(
+    { callId, name, index }: Pick<ModelToolCall, "callId" | "name" | "index">,
+    delta: string,
+  ): Promise<void> | undefined {
+    this.#hasOutput = true;
+    const call = { call_id: this.#findCallId(callId), name: cutName(name) };
+    return postPieces(delta, (arguments_delta) =>
+      this.#post({ type: "tool_call_chunk", ...call, arguments_delta, index }),
     );
-    call.end(result, (callId) => recorder?.response(write, callId, { role: "assistant", content }));
-    return { result, content, calls };
-  } catch (error) {
-    call.fail(error);
-    throw withStage(error, stage);
+  }
+
+  onToolCall(made: ModelToolCall): Promise<void> | undefined {
+    this.#hasOutput = true;
+    const { index, input, rawInput } = made;
+    const name = cutName(made.name);
+    const callId = this.#findCallId(made.callId);
+    this.#calls.push({ ...made, name, callId });
+    const about = this.#context.describeCall(name, input ?? {});
+    const raw = input === undefined ? { raw_arguments: rawInput } : {};
+    return this.#post({ type: "tool_call", call_id: callId, name, arguments: input ?? {}, ...about, index, ...raw });
+  }
+
+  readonly #write = (event: LoomEvent): PushResult =>
+    this.#context.run.post(event, { nodeId: this.#options.span.nodeId });
+
+  /** Writes an event, once there is room in the log. */
+  #post(event: LoomEvent): Promise<void> | undefined {
+    if (this.#context.run.isBehind) return this.#postLater(event);
+    this.#write(event);
+    return undefined;
+  }
+
+  async #postLater(event: LoomEvent): Promise<void> {
+    await this.#waitForRoom();
+    this.#write(event);
+  }
+
+  /** Checks again after each wait, because all waiting calls wake up together. */
+  async #waitForRoom(): Promise<void> {
+    const { run } = this.#context;
+    while (run.isBehind) await run.ready();
+  }
+
+  /**
+   * Reports what the provider refused, because users would not know why it has no effect. `ms` is how long it is left out
+   * of the calls of all runs.
+   */
+  #warn(feature: string, { message }: LoomError, ms?: number): void {
+    const scope = ms === undefined || ms === Infinity ? "" : ` for ${Math.round(ms / 1000)} s`;
+    const what = `${formatModel(this.#model)} refused ${feature}; continuing without it${scope}`;
+    const text = `${what}. The provider said: ${message}`;
+    this.#write(createWarning(text, this.#context.stage, "model_feature_refused"));
+  }
+
+  #findCallId(given: string): string {
+    let id = this.#callIds.get(given);
+    if (id === undefined) {
+      id = makeUnique(cutName(given), this.#options.span.nodeId, this.#context.run.work);
+      this.#callIds.set(given, id);
+    }
+    return id;
   }
 }
 
 const REFUSALS: ReadonlySet<unknown> = new Set([400, 404, 413, 415, 422]);
-
-function describeSwitch({ message, code }: LoomError, next: LanguageModel, stage: string): LoomEvent {
-  const text = `${message.replace(/\.$/, "")}; continuing with ${formatModel(next)}`;
-  return { type: "error", message: text, code, stage, recoverable: true };
-}
-
-/** Describes what the provider refused. `ms` is how long it is left out of the calls of all runs. */
-function describeRefusal(
-  model: LanguageModel,
-  feature: string,
-  { message }: LoomError,
-  stage: string,
-  ms: number | undefined,
-): LoomEvent {
-  const scope = ms === undefined || ms === Infinity ? "" : ` for ${Math.round(ms / 1000)} s`;
-  const text = `${formatModel(model)} refused ${feature}; continuing without it${scope}. The provider said: ${message}`;
-  return { type: "error", message: text, code: "model_feature_refused", stage, recoverable: true };
-}
 
 /** The provider rejects the request itself; sending it again would not help. */
 function isRefusal(error: unknown): error is LoomError {
@@ -273,26 +287,27 @@ function hasFile({ role, content }: ModelMessage): boolean {
 }
 
 /** Writes `llm_start` and `llm_end` of each attempt. */
-class ModelCallSpan {
+class ModelAttempts {
   readonly #post: (event: LoomEvent) => PushResult;
   readonly #now: () => number;
   readonly #name: string;
-  model: string;
-  #open: { readonly id: string; readonly since: number } | undefined;
+  #count = 0;
+  #open: { readonly id: string; readonly model: string; readonly since: number } | undefined;
 
-  constructor(post: (event: LoomEvent) => PushResult, now: () => number, name: string, model: string) {
+  constructor(post: (event: LoomEvent) => PushResult, now: () => number, name: string) {
     this.#post = post;
     this.#now = now;
     this.#name = name;
-    this.model = model;
   }
 
   /** Resolves when the event is durable. `onStarted` can write more events about the call. */
-  async start(attempt: number, onStarted: (callId: string) => void): Promise<void> {
+  async start(called: LanguageModel, onStarted: (callId: string) => void): Promise<void> {
     if (this.#open !== undefined) this.#end("error", "retried");
+    const model = formatModel(called);
+    const attempt = this.#count++;
     const id = `${this.#name}.${attempt}`;
-    this.#open = { id, since: this.#now() };
-    const { durable } = this.#post({ type: "llm_start", llm_call_id: id, model: this.model, attempt });
+    this.#open = { id, model, since: this.#now() };
+    const { durable } = this.#post({ type: "llm_start", llm_call_id: id, model, attempt });
     onStarted(id);
     await durable;
   }
@@ -325,16 +340,15 @@ class ModelCallSpan {
 
   #end(finish_reason: string, error?: string, error_code?: string): void {
     if (this.#open === undefined) return;
-    const { id, since } = this.#open;
+    const { id, model, since } = this.#open;
     this.#open = undefined;
     this.#post({
       type: "llm_end",
       llm_call_id: id,
-      model: this.model,
+      model,
       finish_reason,
       duration_ms: Math.max(0, Math.round(this.#now() - since)),
-      ...(error === undefined ? {} : { error }),
-      ...(error_code === undefined ? {} : { error_code }),
+      ...dropUndefined({ error, error_code }),
     });
   }
 }

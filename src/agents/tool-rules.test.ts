@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { eventsOf, createAgentFixture } from "../../test/agents/agent-fixture.ts";
 import { agent } from "./agent.ts";
 
@@ -41,15 +40,6 @@ describe("tool rules of an agent", () => {
     expect(last?.tools ?? []).toEqual([]);
     expect(last?.prompt.map(({ role }) => role)).not.toContain("tool");
     expect(JSON.stringify(last?.prompt)).toContain("[add(");
-  });
-
-  it("do not apply to the tool for structured output", async () => {
-    const fixture = await createAgentFixture([{ calls: [{ name: "final_answer", input: { n: 2 } }] }], {
-      toolRules: { "*": "deny" },
-      answer: { schema: z.object({ n: z.number() }) },
-    });
-    expect(await (await fixture.ask("Go")).ended).toMatchObject({ status: "completed" });
-    expect(eventsOf(await fixture.read(), "reply")).toMatchObject([{ reply: '{"n":2}' }]);
   });
 
   it("reject an invalid value", () => {

@@ -18,22 +18,18 @@ import {
   wholeNumber,
 } from "./serve/setting.ts";
 
-export const STORE = "Store";
-
 const START_WAIT_MS = 300_000;
 
 const SCHEMA_NAME = "a schema name of at most 63 lower-case letters, digits and underscores";
 
 export const DATABASE_SETTINGS = {
   "store-schema": define(
-    STORE,
     textOf("NAME", SCHEMA_NAME, isSchemaName),
     POSTGRES_DEFAULTS.schema as string,
     "schema of the tables in the database",
   ),
   "store-listen-url": {
     ...defineOptional(
-      STORE,
       textOf("URL", "a postgres:// URL", (value) => /^postgres(?:ql)?:\/\//i.test(value) && URL.canParse(value)),
       "URL that reaches the database without PgBouncer, for notifications",
       "the URL of `store`",
@@ -41,25 +37,21 @@ export const DATABASE_SETTINGS = {
     isSecret: true,
   },
   "store-connections": define(
-    STORE,
     wholeNumber("a number", 2, 1000),
     POSTGRES_DEFAULTS.maxConnections as number,
     "maximum number of connections to the database, and one more for notifications",
   ),
   "store-timeout": define(
-    STORE,
     timerFrom(1000),
     POSTGRES_DEFAULTS.statementMs as number,
     "maximum time of one statement in the database",
   ),
   "store-start-wait": define(
-    STORE,
     durationOrNone,
     START_WAIT_MS as number,
     "time that a server that starts waits for a database that is not available",
   ),
   "store-wait": define(
-    STORE,
     durationOrNone,
     POSTGRES_DEFAULTS.waitMs as number,
     "time that changes wait for a database that is not available; then runs fail with store_unavailable",

@@ -40,6 +40,10 @@ export function cutColumns(text: string, width: number): string {
   return text.length > 4 * width ? `${kept}…` : start;
 }
 
+export function formatDuration(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -6,7 +6,7 @@
  */
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import type { LanguageModel } from "./model.ts";
-import { formatModel } from "./model-fault.ts";
+import { describeModel, formatModel } from "./model-fault.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 
 export interface AttemptTimeouts {
@@ -126,9 +126,8 @@ export class AttemptMonitor {
   }
 
   #timeOut(what: string): void {
-    const { provider, modelId } = this.#model;
     const message = `${formatModel(this.#model)} ${what}`;
-    this.#stop(new LoomError("model_timeout", message, { provider, model: modelId }));
+    this.#stop(new LoomError("model_timeout", message, describeModel(this.#model)));
   }
 
   #stop(error: LoomError): void {

@@ -14,8 +14,7 @@ import { resolveCallSettings, type CallSettings } from "./call-settings.ts";
 import { createCallOptions } from "./call-options.ts";
 import { AttemptMonitor, createCancelled } from "./attempt-monitor.ts";
 import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, ModelResult } from "./model.ts";
-import { classifyFault, type ModelFault } from "./model-fault.ts";
-import { recordRefusal } from "./refused-features.ts";
+import { classifyFault, type ModelFault, recordRefusal } from "./model-fault.ts";
 import { findRefusedReasoning, leaveOutRefused } from "./request-reasoning.ts";
 import { pauseFor } from "./part-stream.ts";
 import type { StreamPart } from "./stream-part.ts";
@@ -106,14 +105,9 @@ async function runAttempt(
       }
       if (read.done) break;
       monitor.countPart();
-      if (tags.isPassing) {
-        const pending = answer.take(read.value);
+      for (const part of tags.isPassing ? [read.value] : splitPart(tags, read.value)) {
+        const pending = answer.take(part);
         if (pending !== undefined) await monitor.waitForListener(pending);
-      } else {
-        for (const part of splitPart(tags, read.value)) {
-          const pending = answer.take(part);
-          if (pending !== undefined) await monitor.waitForListener(pending);
-        }
       }
       if (answer.isFinished) monitor.drain(cancel);
     }

@@ -7,12 +7,13 @@ export function createCallOptions(request: ModelRequest, abortSignal: AbortSigna
   const { messages, tools = [], toolChoice, responseFormat } = request;
   const { specificationVersion: version } = model;
   const { caching: _, ...settings } = translateReasoning(model, request);
-  const marks = createCacheMarks(model, request);
+  const usesMarks = request.settings?.caching === true && /^anthropic(?:\.|$)/.test(model.provider);
+  const cached = usesMarks ? listCached(messages) : [];
   const converted = messages.some(hasFiles) ? messages.map((message) => convertFiles(message, version)) : messages;
-  const described = tools.map((tool, index) => marks.tool(index)(describeTool(tool)));
+  const described = tools.map((tool, index) => mark(describeTool(tool), usesMarks && index === tools.length - 1));
   return {
     ...settings,
-    prompt: converted.map((message, index) => marks.message(index)(message)),
+    prompt: converted.map((message, index) => mark(message, cached.includes(index))),
     ...(tools.length === 0 ? {} : { tools: described, toolChoice: describeChoice(toolChoice) }),
     ...(responseFormat === undefined ? {} : { responseFormat: { type: "json", ...responseFormat } }),
     abortSignal,
@@ -44,26 +45,15 @@ function describeChoice(choice: ModelRequest["toolChoice"] = "auto"): object {
 
 const MARK = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
-/** Adds the mark to a message or tool. */
-type MarkCached = <Item extends object>(item: Item) => Item;
-
-const unchanged: MarkCached = (item) => item;
+/** Marks a message or tool that ends a part of the prompt that the provider can cache. */
+function mark(item: object, isCached: boolean): object {
+  return isCached ? { ...item, providerOptions: MARK } : item;
+}
 
 /**
- * Marks the parts of a prompt that stay the same in the next call, so that the provider can cache them: the tools, the
- * system prompt, and the messages before the newest one. Only Anthropic needs marks; other providers cache by themselves.
- * Items are marked by index: those that end a stable prefix.
+ * Returns the indexes of the messages that end a part that stays the same in the next call: the system prompt, and the
+ * messages before the newest one. Only Anthropic needs marks; other providers cache by themselves.
  */
-function createCacheMarks(
-  model: LanguageModel,
-  { messages, tools = [], settings }: ModelRequest,
-): { readonly message: (index: number) => MarkCached; readonly tool: (index: number) => MarkCached } {
-  if (settings?.caching !== true || !/^anthropic(?:\.|$)/.test(model.provider))
-    return { message: () => unchanged, tool: () => unchanged };
-  const mark: MarkCached = (item) => ({ ...item, providerOptions: MARK });
-  const marked = new Set([messages.findLastIndex(({ role }) => role === "system"), messages.length - 2]);
-  return {
-    message: (index) => (marked.has(index) ? mark : unchanged),
-    tool: (index) => (index === tools.length - 1 ? mark : unchanged),
-  };
+function listCached(messages: readonly ModelMessage[]): readonly number[] {
+  return [messages.findLastIndex(({ role }) => role === "system"), messages.length - 2];
 }

@@ -19,7 +19,7 @@ import type {
   ModelResult,
   ModelUsage,
 } from "./model.ts";
-import { createStreamCut, classifyFault, type ModelFault } from "./model-fault.ts";
+import { classifyFault, createStreamCut, describeModel, formatModel, type ModelFault } from "./model-fault.ts";
 import { readFinishReason, readUsage, type StreamPart } from "./stream-part.ts";
 
 export interface AnswerLimits {
@@ -151,9 +151,8 @@ export class ModelAnswer {
       throw new AnswerFault(createStreamCut(this.#model, "it ended before the answer was complete"));
     if (reason === "interrupted") throw new AnswerFault(createStreamCut(this.#model, "the provider interrupted it"));
     if (reason === "error") {
-      throw new AnswerFault(
-        classifyFault(new Error("The provider ended the stream with an error"), "part", this.#model),
-      );
+      const error = new Error("The provider ended the stream with an error");
+      throw new AnswerFault(classifyFault(error, "part", this.#model));
     }
     this.#endReasoning();
     for (const call of this.#calls.completeAll()) {
@@ -307,11 +306,8 @@ export class ModelAnswer {
   }
 
   #createTooLarge(what: string): LoomError {
-    const { provider, modelId } = this.#model;
-    return new LoomError("model_output_too_large", `The answer of ${provider}/${modelId} has ${what}`, {
-      provider,
-      model: modelId,
-    });
+    const message = `The answer of ${formatModel(this.#model)} has ${what}`;
+    return new LoomError("model_output_too_large", message, describeModel(this.#model));
   }
 
   #listContent(): AssistantPart[] {

@@ -1,6 +1,6 @@
 /**
  * Classifies provider failures: which error code, whether to retry, and when. Reads the errors of AI SDK packages by
- * their fields, so that none of the packages has to be installed.
+ * their fields, so that none of the packages has to be installed. Also remembers which features a provider refused.
  */
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
@@ -95,7 +95,7 @@ function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): Mo
   const error = new LoomError(
     code,
     describeFault(broken, status, said, model),
-    dropUndefined({ provider: model.provider, model: model.modelId, status, retry_after_ms: retryAfterMs }),
+    dropUndefined({ ...describeModel(model), status, retry_after_ms: retryAfterMs }),
     { cause: redactError(thrown, model) },
   );
   const mayRetry =
@@ -107,16 +107,18 @@ function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): Mo
 
 /** Describes a stream that broke off without an exception. */
 export function createStreamCut(model: LanguageModel, how: string, cause?: unknown): ModelFault {
-  const details = { provider: model.provider, model: model.modelId };
-  const error = new LoomError(
-    "model_stream_cut",
-    `The provider cut the stream of ${formatModel(model)}: ${how}`,
-    details,
-    {
-      cause: cause === undefined ? undefined : redactError(cause, model),
-    },
-  );
+  const message = `The provider cut the stream of ${formatModel(model)}: ${how}`;
+  const options = { cause: cause === undefined ? undefined : redactError(cause, model) };
+  const error = new LoomError("model_stream_cut", message, describeModel(model), options);
   return { error, mayRetry: true, retryAfterMs: undefined };
+}
+
+/** The model in the details of an error. */
+export function describeModel({ provider, modelId }: LanguageModel): {
+  readonly provider: string;
+  readonly model: string;
+} {
+  return { provider, model: modelId };
 }
 
 export function formatModel(model: LanguageModel): string {
@@ -173,4 +175,25 @@ export function readRetryAfter(headers: unknown, now: number = Date.now()): numb
 
 function readNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+/** When refusals expire, by feature; garbage-collected with the model. */
+const expiries = new WeakMap<LanguageModel, Map<string, number>>();
+
+export const STRUCTURED_OUTPUT = "structured output";
+
+/** True while requests leave a feature out because the provider refused it, such as a reasoning level. */
+export function isRefused(model: LanguageModel, feature: string): boolean {
+  return (expiries.get(model)?.get(feature) ?? 0) > performance.now();
+}
+
+/** Remembers a refusal until it expires; then the provider is asked again. */
+export function recordRefusal(model: LanguageModel, feature: string, refusalMs: number): void {
+  const ofModel = expiries.get(model) ?? new Map<string, number>();
+  expiries.set(model, ofModel.set(feature, performance.now() + refusalMs));
+}
+
+/** False if the provider of the model has recently rejected a format. */
+export function hasStructuredOutput(model: LanguageModel): boolean {
+  return !isRefused(model, STRUCTURED_OUTPUT);
 }

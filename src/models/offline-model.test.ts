@@ -108,9 +108,7 @@ describe("the offline model", () => {
     const answer = tool("final_answer", { result: { type: "number" }, note: { type: "string", maxLength: 9 } });
     const toolChoice = { toolName: "final_answer" };
     const { messages } = await converse("What is 17*23?", () => "391");
-    // User messages about the required format, after an answer or a result, are not the question.
-    const note = user("That is not the required format. Give the answer by calling final_answer.");
-    expect((await ask([...messages, note], [...TOOLS, answer], { toolChoice })).made).toMatchObject([
+    expect((await ask(messages, [...TOOLS, answer], { toolChoice })).made).toMatchObject([
       ["final_answer", { result: 391 }],
     ]);
     const required = { toolChoice: "required" };

@@ -6,8 +6,8 @@ import type { JsonObject } from "../protocol/index.ts";
 import { isJsonObject } from "../protocol/json.ts";
 import { answerMessage, type DemoAnswer } from "./demo/answer-message.ts";
 import { answerThought } from "./demo/answer-thought.ts";
+import { fillSchema } from "./demo/demo-task.ts";
 import { LABEL, SUMMARY } from "./demo/demo-texts.ts";
-import { fillSchema } from "./demo/fill-schema.ts";
 import { type DemoConversation, readConversation } from "./demo/read-conversation.ts";
 import type { LanguageModel, ModelMessage, ModelTool } from "./model.ts";
 import { createPartStream, type PartSource, pauseFor } from "./part-stream.ts";
@@ -71,7 +71,7 @@ function chooseAnswer(request: OfflineRequest, seed: number): DemoAnswer {
   if (fixed !== undefined) return fixed;
   const offered = toolChoice?.type === "none" ? [] : tools.filter((tool) => isTool(tool));
   const isForced = toolChoice?.type === "tool" || toolChoice?.type === "required";
-  const conversation = readConversation(isForced ? omitRepeated(prompt) : prompt);
+  const conversation = readConversation(prompt);
   const thought = answerThought(conversation, offered, responseFormat?.name, seed);
   if (thought !== undefined) return thought.isReply === true ? addLabel(thought, conversation) : thought;
   if (isForced) return answerForced(conversation, offered, toolChoice.toolName);
@@ -122,12 +122,6 @@ function* streamAnswer({ prompt }: OfflineRequest, answer: DemoAnswer): PartSour
 /** File bytes do not count as tokens. */
 function omitBytes(key: string, value: unknown): unknown {
   return key === "data" && typeof value === "object" ? undefined : value;
-}
-
-/** User messages after an answer or a result only repeat the required format; the question comes before them. */
-function omitRepeated(prompt: readonly ModelMessage[]): readonly ModelMessage[] {
-  const last = prompt.findLastIndex(({ role }) => role === "assistant" || role === "tool");
-  return last < 0 ? prompt : prompt.slice(0, last + 1);
 }
 
 /**

@@ -6,8 +6,7 @@
  */
 import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import type { LanguageModel, ModelRequest, ModelSettings } from "./model.ts";
-import type { ModelFault } from "./model-fault.ts";
-import { isRefused } from "./refused-features.ts";
+import { isRefused, type ModelFault } from "./model-fault.ts";
 
 const REFUSAL_STATUS: ReadonlySet<unknown> = new Set([400, 403, 404, 422]);
 

@@ -47,5 +47,4 @@ export {
 export { UiStateCache, UiStateCacheProvider, useCachedState } from "./ui/ui-state-cache.tsx";
 export { useHiddenSides } from "./ui/use-hidden-sides.ts";
 export { chooseLanguage, defineWords, useWords } from "./ui/words.ts";
-export { createTurnSelector, useRun, useSession } from "./use-receiver.ts";
-export { useStore } from "./use-store.ts";
+export { createTurnSelector, useRun, useSession, useStore } from "./use-receiver.ts";

@@ -2,10 +2,9 @@
  * Hooks that read a `Receiver`. Each hook returns one object of the view and re-renders its component only when that
  * object changes, so a new token re-renders one message.
  */
-import { useMemo } from "react";
-import type { Receiver, SessionView, TurnView } from "../client/index.ts";
+import { useMemo, useSyncExternalStore } from "react";
+import type { ReadableStore, Receiver, SessionView, TurnView } from "../client/index.ts";
 import type { MessageView, ReceiverView } from "../client/view.ts";
-import { useStore } from "./use-store.ts";
 
 /**
  * Returns the whole view of a receiver and re-renders on every change. Prefer `useSession`, `useRun` or `useMessage`.
@@ -77,4 +76,31 @@ export function createTurnSelector(turnKey: string): (session: SessionView | und
 
 function identity<T>(value: T): T {
   return value;
+}
+
+/**
+ * Returns the current value of the store, also during server rendering and hydration. The component re-renders only when
+ * the value changes identity. Views share unchanged objects, so selecting a part of a view needs no comparison function.
+ */
+export function useStore<T>(store: ReadableStore<T>): T;
+/** Returns `select(value)`. The selector runs once per change; if it builds a new object, each change re-renders. */
+export function useStore<T, S>(store: ReadableStore<T>, select: (value: T) => S): S;
+export function useStore<T, S>(store: ReadableStore<T>, select?: (value: T) => S): T | S {
+  const subscribe = useMemo(() => (listener: () => void) => store.subscribe(listener), [store]);
+  const read = useMemo(() => memoizeSelector(store, select), [store, select]);
+  return useSyncExternalStore(subscribe, read, read);
+}
+
+/**
+ * React may read several times per change and treats a new object as a change, so equal values must return the same
+ * selection.
+ */
+function memoizeSelector<T, S>(store: ReadableStore<T>, select: ((value: T) => S) | undefined): () => T | S {
+  if (select === undefined) return () => store.getSnapshot();
+  let last: { readonly value: T; readonly selected: S } | undefined;
+  return () => {
+    const value = store.getSnapshot();
+    if (last === undefined || !Object.is(last.value, value)) last = { value, selected: select(value) };
+    return last.selected;
+  };
 }

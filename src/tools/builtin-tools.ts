@@ -1,4 +1,12 @@
 /** Creates the built-in tools. Tools that access files or the network are only included if an option enables them. */
+import {
+  ANY_OPTION,
+  isBoolean,
+  OBJECT_OPTION,
+  type OptionTable,
+  orElse,
+  readOptions,
+} from "../protocol/read-options.ts";
 import { createConsentTool } from "./ask-consent.ts";
 import { createCalculatorTool } from "./calculator/calculator.ts";
 import { createCurrentTimeTool, type CurrentTimeOptions } from "./current-time.ts";
@@ -24,6 +32,15 @@ export interface BuiltinToolsOptions {
   readonly fetch?: boolean | FetchToolOptions;
 }
 
+/** The tools read their own options. */
+const BUILTIN_OPTIONS: OptionTable<BuiltinToolsOptions> = {
+  time: OBJECT_OPTION,
+  images: OBJECT_OPTION,
+  workspace: ANY_OPTION,
+  files: OBJECT_OPTION,
+  fetch: orElse(OBJECT_OPTION, "true, false", isBoolean),
+};
+
 /**
  * Creates the built-in tools: `calculator`, `current_time`, `write_todo_list`, `update_todo_item`, `show_table`,
  * `show_chart`, `show_image` and `ask_consent`. The file tools and `http_fetch` are only included if an option enables
@@ -33,13 +50,8 @@ export interface BuiltinToolsOptions {
  * const tools = createBuiltinTools({ workspace: "./notes", fetch: true });
  * ```
  */
-export function createBuiltinTools({
-  time = {},
-  images = {},
-  workspace,
-  files = {},
-  fetch = false,
-}: BuiltinToolsOptions = {}): readonly Tool[] {
+export function createBuiltinTools(options: BuiltinToolsOptions = {}): readonly Tool[] {
+  const { time, images, workspace, files, fetch } = readOptions(BUILTIN_OPTIONS, options);
   return [
     createCalculatorTool(),
     createCurrentTimeTool(time),
@@ -49,6 +61,6 @@ export function createBuiltinTools({
     createImageTool(images),
     createConsentTool(),
     ...(workspace === undefined ? [] : createFileTools(workspace, files)),
-    ...(fetch === false ? [] : [createFetchTool(fetch === true ? {} : fetch)]),
+    ...(fetch === undefined || fetch === false ? [] : [createFetchTool(fetch === true ? {} : fetch)]),
   ];
 }

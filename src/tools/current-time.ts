@@ -1,5 +1,6 @@
 /** The `current_time` tool. The clock is an option, so that runs can be reproduced. */
 import { LoomError } from "../protocol/index.ts";
+import { FUNCTION_OPTION, type OptionTable, readOptions, TEXT_OPTION, withDefault } from "../protocol/read-options.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
 import { nameSubject } from "./summarize-tool.ts";
@@ -14,12 +15,18 @@ export interface CurrentTimeOptions {
   readonly timeZone?: string;
 }
 
+const TIME_OPTIONS = {
+  now: withDefault<() => number>(FUNCTION_OPTION, () => Date.now()),
+  timeZone: TEXT_OPTION,
+} as const satisfies OptionTable<CurrentTimeOptions>;
+
 /**
  * Creates the `current_time` tool, which returns the date and time in any time zone.
  *
- * Throws `tool_invalid` if `timeZone` does not exist.
+ * Throws `tool_invalid` if `timeZone` does not exist, and `invalid_arguments` for a wrong option.
  */
-export function createCurrentTimeTool({ now = Date.now, timeZone: usual }: CurrentTimeOptions = {}): Tool {
+export function createCurrentTimeTool(options: CurrentTimeOptions = {}): Tool {
+  const { now, timeZone: usual } = readOptions(TIME_OPTIONS, options);
   if (usual !== undefined && readTime(0, usual) === undefined)
     throw new LoomError(
       "tool_invalid",

@@ -6,6 +6,7 @@
 import { Buffer } from "node:buffer";
 import { LoomError } from "../protocol/index.ts";
 import type { ImageEvent } from "../protocol/events.generated.ts";
+import { type OptionTable, readOptions, TEXTS_OPTION, withDefault } from "../protocol/read-options.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
 import { sniffImage } from "./fetch/sniff-image.ts";
@@ -34,15 +35,20 @@ const DATA = /^data:(image\/(?:png|jpeg|gif|webp|avif));base64,[A-Za-z0-9+/]+={0
 
 const LARGE_HEAD = /^data:(image\/(?:png|jpeg|gif|webp|avif));base64$/;
 
+const IMAGE_OPTIONS = {
+  hosts: withDefault(TEXTS_OPTION, []),
+} as const satisfies OptionTable<ImageToolOptions>;
+
 type ImageFields = Omit<ImageEvent, "type" | "alt">;
 type ReadImageResult = { readonly image: ImageFields } | { readonly fault: string };
 
 /**
  * Creates the `show_image` tool, which shows the user an image.
  *
- * Throws `tool_invalid` if an entry of `hosts` is not a host.
+ * Throws `tool_invalid` if an entry of `hosts` is not a host, and `invalid_arguments` for a wrong option.
  */
-export function createImageTool({ hosts = [] }: ImageToolOptions = {}): Tool {
+export function createImageTool(options: ImageToolOptions = {}): Tool {
+  const { hosts } = readOptions(IMAGE_OPTIONS, options);
   const allowed = new Set(hosts.map((host) => readHost(host)));
   const addresses = allowed.size === 0 ? "" : `, or an https URL on ${shorten([...allowed].join(", "), 500)}`;
   return defineTool({

@@ -76,21 +76,13 @@ export function createToolbox(tools: Iterable<Tool>): Toolbox {
   };
 }
 
-/** Options of `limitToolbox`. */
-export interface LimitToolboxOptions {
-  /** Rules to combine. The strictest rule for a tool applies. */
-  readonly rules: readonly (ToolRules | undefined)[];
-  /** Tools exempt from the rules, such as the one that returns structured output. Default: none. */
-  readonly except?: readonly string[];
-}
-
 /**
- * Returns a toolbox to which the rules apply: denied tools are not offered to the model, and calls to them are rejected.
- * Concurrency limits remain shared. Returns the same toolbox if there are no rules.
+ * Returns a toolbox to which the rules apply, or the same toolbox if there are no rules. The strictest rule for a tool
+ * applies. Denied tools are not offered to the model, and calls to them are rejected. Concurrency limits remain shared.
  */
-export function limitToolbox(toolbox: Toolbox, { rules, except = [] }: LimitToolboxOptions): Toolbox {
+export function limitToolbox(toolbox: Toolbox, rules: readonly (ToolRules | undefined)[]): Toolbox {
   if (rules.every((each) => each === undefined)) return toolbox;
-  const ruleOf = (name: string): ToolRule => (except.includes(name) ? "allow" : findToolRule(rules, name));
+  const ruleOf = (name: string): ToolRule => findToolRule(rules, name);
   const isOffered = (name: string): boolean => ruleOf(name) !== "deny";
   const descriptions = toolbox.describe().filter(({ name }) => isOffered(name));
   return {

@@ -87,17 +87,15 @@ it.each([
 });
 
 it("counts everything once when another process takes over", async () => {
-  const {
-    fixture,
-    log,
-    metrics: first,
-  } = await watch([{ calls: [{ name: "remove", input: { path: "a" }, id: "c" }] }]);
+  const all = new MetricsCollector();
+  const script = [{ calls: [{ name: "remove", input: { path: "a" }, id: "c" }] }];
+  const { fixture, log, metrics: first } = await watch(script, { observers: [all] });
   await fixture.ask("Remove a");
   await fixture.wait("tool_approval");
   await fixture.session.close();
 
   const second = new MetricsCollector();
-  const observation = new Observation([second]);
+  const observation = new Observation([second, all]);
   const actor = agent({ model: new ScriptedModel([{ text: "Done." }]), tools: createTools().tools });
   const session = await actor.openSession(log, SESSION, observation.tap(log));
   onTestFinished(() => session.close());
@@ -111,6 +109,5 @@ it("counts everything once when another process takes over", async () => {
     runs: { started: 0, completed: 1, duration: { count: 1 } },
     approvals: { asked: 0, approved: 1, wait: { count: 1 } },
   });
-  first.merge(second);
-  await expectReplaySame(log, first);
+  await expectReplaySame(log, all);
 });

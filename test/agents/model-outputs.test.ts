@@ -29,7 +29,9 @@ const READERS: { readonly [prompt: string]: (output: string) => unknown } = {
   vote: (text) => orNull(readVote(text, 3)),
   plan: (text) => {
     const outcome = readPlan(text, 50);
-    return outcome.ok ? outcome.plan.nodes.map(({ id, needs, operation }) => ({ id, needs, operation })) : null;
+    return typeof outcome === "string"
+      ? null
+      : outcome.nodes.map(({ id, needs, operation }) => ({ id, needs, operation }));
   },
   complexity: (text) => readComplex(text) ?? null,
   scores: (text) => orNull(readResultScores(text, [{ id: "a" }, { id: "b" }])),

@@ -1,5 +1,5 @@
 // A scripted model whose provider has rejected structured output: agents ask it for values in the text.
-import { recordRefusal, STRUCTURED_OUTPUT } from "../../src/models/refused-features.ts";
+import { recordRefusal, STRUCTURED_OUTPUT } from "../../src/models/model-fault.ts";
 import type { Script, ScriptedModelOptions } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 

@@ -225,6 +225,11 @@ const CASES: { readonly [name in CaseName | "a run that is cancelled"]: Case } =
     proxy.cut("reset");
     await killed.close({ graceMs: 0 });
     await log.release(lease);
+    // A page that is opened before a process continues the run.
+    const early = new Page(client, session, await load(session));
+    await early.chat.resumeStream();
+    await early.settle("A whole answer.");
+    expect(JSON.parse(JSON.stringify(early.chat.messages))).toEqual(await load(session));
     await vi.waitFor(async () => expect(await statesOf(session)).toEqual(["completed"]), WAIT);
     await sent;
     if (page.chat.status === "error" && client.openPage === "replays") await page.chat.resumeStream();

@@ -4,7 +4,8 @@ import { agent, type AgentOptions } from "../../src/agents/index.ts";
 import { expectValid } from "../contracts/sender.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import type { LanguageModel, ModelName } from "../../src/models/index.ts";
-import { resolveModel } from "../../src/models/index.ts";
+import { callModel, resolveModel } from "../../src/models/index.ts";
+import { recordListener } from "../contracts/record-listener.ts";
 import { createTools } from "../agents/counted-tools.ts";
 import { eventsOf, SESSION } from "../agents/agent-fixture.ts";
 import { type ProviderServer, startProviderServer } from "./provider-server.ts";
@@ -196,13 +197,15 @@ describe("a level", () => {
 });
 
 it("leaves thinking out where a tool call is forced, which Anthropic rejects", async () => {
-  const model = await open(ANTHROPIC, [{ calls: [{ name: "final_answer", input: { n: 3 } }] }]);
+  const model = await open(ANTHROPIC, [{ calls: [{ name: "count", input: { n: 3 } }] }]);
   const inputSchema = { type: "object", properties: { n: { type: "number" } } } as const;
-  const schema = {
-    "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value }) },
+  const request = {
+    messages: [{ role: "user", content: [{ type: "text", text: "Three" }] }],
+    tools: [{ name: "count", description: "Counts", inputSchema }],
+    toolChoice: { toolName: "count" },
+    settings: { reasoning: "auto" },
   } as const;
-  const helper = agent({ model, maxIterations: 0, answer: { schema, inputSchema }, callOptions: { maxRetries: 0 } });
-  await helper.run("Three").catch(() => undefined);
+  await callModel(model, request, recordListener().listener, { maxRetries: 0 });
   expect(server.requests[0]!.body).toMatchObject({
     tool_choice: { type: expect.stringMatching(/tool|any/) as string },
   });

@@ -41,7 +41,7 @@ export async function recordSpans(options: TraceOptions = {}, sampler?: Sampler)
       return span;
     },
   };
-  const observer = await createTraceObserver({ tracer, ...options });
+  const observer = await createTraceObserver({ tracerProvider: { getTracer: () => tracer }, ...options });
   return {
     observer,
     provider,

@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
       await page.locator(".page-header button[aria-pressed]").click();
       const tabs = page.locator(".page-inspector [role=tab]");
       await tabs.first().waitFor();
-      expect(await tabs.count()).toBe(6);
+      expect(await tabs.count()).toBe(5);
       for (const tab of sampleCases(await tabs.all())) {
         await tab.click();
         expect(await findFaults(page, ".page-inspector")).toEqual([]);

@@ -48,7 +48,6 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
       .waitFor();
     expect(await inspector.getByText("No price").count()).toBe(0);
 
-    await show("Tokens");
     await inspector
       .getByText(/^\d{3}$/)
       .first()
@@ -196,8 +195,8 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
     const ends = await ticks.evaluateAll((all) => all.map((tick) => tick.getBoundingClientRect().right));
     expect(ends.length).toBeGreaterThan(1);
     expect(Math.max(...ends)).toBeLessThanOrEqual(left + width);
-    await inspector.getByRole("tab", { name: "Token" }).click();
-    const table = inspector.getByRole("region", { name: "Token" });
+    await inspector.getByRole("tab", { name: "模型" }).click();
+    const table = inspector.getByRole("region", { name: "模型" });
     // A long model name must fit.
     await table.getByRole("button", { name: "1 · offline", exact: true }).evaluate((name) => {
       name.textContent = "1 · anthropic/claude-sonnet-4-20250514";

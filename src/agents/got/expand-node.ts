@@ -6,13 +6,13 @@
  * else is planned. Expansions are therefore remembered by the graph's node run and not inside the thoughts.
  */
 import type { PartContext } from "../../graph/graph.ts";
-import type { ErrorEvent } from "../../protocol/events.generated.ts";
 import { removeThinking } from "../../models/think-tags.ts";
+import { askForJson } from "../ask-for-json.ts";
 import { findField, listObjectsIn, removeFences } from "../read-json.ts";
 import { findLast, readTruth, TRUTH } from "../read-score.ts";
-import { askForJson, createWarning, type Execution } from "./execution.ts";
+import type { Execution } from "./execution.ts";
 import { describeExpansion, type Plan, type PlanNode } from "./plan.ts";
-import { askForExpansion, askIfComplex, COMPLEX_FORMAT, type KnownResult } from "./prompts.ts";
+import { askForExpansion, askIfComplex, COMPLEXITY, type KnownResult } from "./prompts.ts";
 import { recallPlan, requestPlan } from "./request-plan.ts";
 
 /** A graph of one node would be the node itself. */
@@ -39,44 +39,44 @@ export async function expandNode(
   const { context, node: around } = execution;
   const { limits } = context;
   const { signal } = around;
-  const complain = (message: string): ErrorEvent => createWarning("model_output_invalid", message, context.stage);
   const findRoom = (): number => Math.min(limits.maxNodes, limits.maxTotalNodes - execution.total);
   const expansion = execution.expansions.get(node.id);
   if (expansion !== undefined) return expansion;
   if (!limits.adaptive || node.operation !== "generate" || depth >= limits.maxDepth) return undefined;
   // An earlier process with other options may have started the node without expanding it.
   if (findRoom() < MIN_ROOM || part.has("think-1")) return undefined;
-  const isComplex = await part.once("complex", async (inner): Promise<boolean> => {
-    const { text } = await askForJson(context, signal, inner.span, "complex", askIfComplex(context, node, known), {
-      responseFormat: COMPLEX_FORMAT,
+  const reply = await askForJson<boolean>(
+    context,
+    { ...COMPLEXITY, messages: askIfComplex(context, node, known), read: ({ result }) => readComplexity(result.text) },
+    {
+      span: part.span,
+      signal,
       channel: "judgement",
-    });
-    const complex = readComplex(text);
-    if (complex === undefined)
-      inner.emitWithResult(complain(`The model did not say whether ${node.id} is complex; it is not expanded`));
-    return complex === true;
-  });
+      parts: {
+        around: part,
+        nameOf: (call) => (call === 1 ? "complex" : "complex-2"),
+        describeFault: () => `The model did not say whether ${node.id} is complex; it is not expanded`,
+      },
+    },
+  );
+  const isComplex = "value" in reply && reply.value;
   // Other nodes may have used up the limit meanwhile.
   if (!isComplex || findRoom() < MIN_ROOM) return undefined;
-  const outcome = await requestPlan(context, around, {
+  const planned = await requestPlan(context, around, {
     signal,
     span: part.span,
     key: createExpansionKey(node.id),
     asked: askForExpansion(context, node, known, findRoom()),
     findRoom,
     inside: node.id,
-    onOutcome: (found, inner) => {
-      if (found.ok) {
-        // Counted immediately, because other nodes check the limit concurrently.
-        recordExpansion(execution, node.id, found.plan);
-        inner.emitWithResult(describeExpansion(node.id, found.plan));
-      } else
-        inner.emitWithResult(
-          complain(`The model gave no valid plan for ${node.id} (${found.fault}); it is not expanded`),
-        );
+    describeFault: (fault) => `The model gave no valid plan for ${node.id} (${fault}); it is not expanded`,
+    onValue: (found, inner) => {
+      // Counted immediately, because other nodes check the limit concurrently.
+      recordExpansion(execution, node.id, found);
+      inner.emitWithResult(describeExpansion(node.id, found));
     },
   });
-  return outcome.ok ? outcome.plan : undefined;
+  return "value" in planned ? planned.value : undefined;
 }
 
 /** A key that cannot be a node ID. */
@@ -103,4 +103,8 @@ export function readComplex(said: string): boolean | undefined {
     if (complex !== undefined) return complex;
   }
   return readTruth(findLast(text, COMPLEX)?.[1] ?? BARE.exec(removeFences(text))?.[1]);
+}
+
+function readComplexity(text: string): boolean | string {
+  return readComplex(text) ?? 'there is no JSON object with "complex"';
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { eventsOf, createAgentFixture, SESSION, type AgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { Json, StampedRecord } from "../../protocol/index.ts";
-import type { GotOptions } from "./got.ts";
+import type { GotOptions } from "./got-settings.ts";
 import {
   describeWork,
   listNodes,
@@ -149,6 +149,28 @@ describe("an adaptive graph of thoughts", () => {
     expect(
       rebuildGraph(await runFixture(await createGotFixture({ expansions: all }, { adaptive: false }))).nodes,
     ).toHaveLength(3);
+  });
+
+  it("asks again if the model does not say whether a node is complex, and then does not expand it", async () => {
+    for (const [answers, expanded] of [
+      [["Perhaps.", '{"complex": true}'], ["hard"]],
+      [["Perhaps.", "Who knows?"], []],
+    ] as const) {
+      const world = playGot({ plan: PLAN, expansions: { hard: TWO_ENDS } });
+      let asked = 0;
+      const fixture = await createAgentFixture(
+        (request) => {
+          const { kind, id } = readGotPrompt(request.prompt);
+          return kind === "complex" && id === "hard" ? { text: answers[asked++] ?? "" } : world(request);
+        },
+        { kind: "got", adaptive: true, retryMs: 0 },
+      );
+      const records = await runFixture(fixture);
+      expect(asked).toBe(2);
+      expect(eventsOf(records, "got_expand").map(({ node_id }) => node_id)).toEqual(expanded);
+      const warnings = eventsOf(records, "error").filter(({ message }) => message.includes("whether hard is complex"));
+      expect(warnings).toHaveLength(expanded.length === 0 ? 1 : 0);
+    }
   });
 
   it("gives the remaining nodes to one of several concurrent expansions", async () => {

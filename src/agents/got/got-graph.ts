@@ -4,19 +4,17 @@
  */
 import { defineGraph, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { describeCut, describeEmpty } from "../describe-cut.ts";
 import { isBlank } from "../compose-question.ts";
+import { describeCut, describeEmpty } from "../create-warning.ts";
+import { fitTexts } from "../fit-results.ts";
 import { think } from "../think.ts";
-import { createWarning, type Execution, type GotContext, listKnownResults } from "./execution.ts";
+import { type Execution, type GotContext, listKnownResults } from "./execution.ts";
 import { recallExpansions } from "./expand-node.ts";
-import { fitTexts } from "./fit-texts.ts";
-import { joinMissing } from "./missing-nodes.ts";
-import { describeMissing } from "./describe-missing.ts";
+import { describeMissing, joinMissing } from "./missing-nodes.ts";
 import { describePlan, listFinalNodes, type Plan, type PlanNode } from "./plan.ts";
 import { askForAnswer, askForPlan, type MissingNode } from "./prompts.ts";
-import { growLayers } from "./grow-layers.ts";
 import { type LayerContext, validatePlan, MAX_PLAN_NODES } from "./read-plan.ts";
-import { requestPlan } from "./request-plan.ts";
+import { growLayers, requestPlan } from "./request-plan.ts";
 import { runThoughts } from "./run-thoughts.ts";
 import { Scheduler } from "./scheduler.ts";
 import { closeCallsOf } from "./think-with-tools.ts";
@@ -34,7 +32,8 @@ const channels = {
 const MAX_RESULT_CHARACTERS = 100_000;
 const MAX_TASK_LENGTH = 2000;
 
-export function createGotGraph(context: GotContext) {
+export function createGotGraph(agentContext: GotContext) {
+  const context = limitThoughts(agentContext);
   /** True if this process made the plan: it is valid, and no expansions are remembered. */
   let isNew = false;
   return defineGraph({
@@ -73,7 +72,7 @@ export function createGotGraph(context: GotContext) {
         return { ...(isGrown ? { plan: whole } : {}), ...describeResults(execution, whole) };
       },
       answer: async (state, node) => {
-        await giveAnswer(context, node, state);
+        await giveAnswer(agentContext, node, state);
         closeCallsOf(context.run, node.span);
       },
     },
@@ -81,19 +80,26 @@ export function createGotGraph(context: GotContext) {
   });
 }
 
+/** The output of each call before the answer is stored in one record. */
+function limitThoughts(context: GotContext): GotContext {
+  const { callOptions, limits } = context;
+  const { maxOutputCharacters = Infinity } = callOptions;
+  const limit = Math.min(maxOutputCharacters, limits.maxCharacters);
+  return { ...context, callOptions: { ...callOptions, maxOutputCharacters: limit } };
+}
+
 async function makePlan(context: GotContext, node: NodeContext): Promise<Plan> {
   const { limits, question } = context;
   const maxNodes = Math.min(limits.maxNodes, limits.maxTotalNodes);
-  const outcome = await requestPlan(context, node, {
+  const reply = await requestPlan(context, node, {
     signal: node.signal,
     key: "plan",
     asked: askForPlan(context, maxNodes, limits.maxLayers > 1),
     findRoom: () => maxNodes,
-    ...(limits.maxLayers > 1 ? { layer: FIRST_LAYER } : {}),
+    layer: limits.maxLayers > 1 ? FIRST_LAYER : undefined,
+    describeFault: (fault) => `The model gave no valid plan (${fault}); the question is answered as one task`,
   });
-  if (outcome.ok) return outcome.plan;
-  const message = `The model gave no valid plan (${outcome.fault}); the question is answered as one task`;
-  node.emitWithResult(createWarning("model_output_invalid", message, context.stage));
+  if ("value" in reply) return reply.value;
   const task = question.trim().slice(0, MAX_TASK_LENGTH).toWellFormed();
   return { nodes: [{ id: "whole", task, needs: [], operation: "generate" }] };
 }
@@ -103,9 +109,9 @@ const FIRST_LAYER: LayerContext = { done: new Set(), all: new Set() };
 
 /** A fork may contain an edited plan. */
 function checkPlan(context: GotContext, kept: Plan): Plan {
-  const outcome = validatePlan(kept, MAX_PLAN_NODES, { layer: context.limits.maxLayers > 1 ? FIRST_LAYER : undefined });
-  if (outcome.ok) return outcome.plan;
-  throw new LoomError("graph_invalid", `The plan is invalid: ${outcome.fault}`);
+  const plan = validatePlan(kept, MAX_PLAN_NODES, { layer: context.limits.maxLayers > 1 ? FIRST_LAYER : undefined });
+  if (typeof plan !== "string") return plan;
+  throw new LoomError("graph_invalid", `The plan is invalid: ${plan}`);
 }
 
 /** The results to keep in the state: final results complete if possible, the others as space permits. */
@@ -140,13 +146,9 @@ async function giveAnswer(
     listFinalNodes(plan.nodes, (id) => texts.has(id)),
     texts,
   );
-  const { model, settings, callOptions, stage, run, question } = context;
-  const { result } = await think(
-    node.span,
-    model,
-    { messages: askForAnswer(context, known, missing), settings },
-    { ...callOptions, stage, signal: node.signal, run },
-  );
+  const { model, stage, question } = context;
+  const asked = askForAnswer(context, known, missing);
+  const { result } = await think(context, asked, { span: node.span, signal: node.signal });
   const cut = describeCut(result.finishReason, stage);
   if (cut !== undefined) node.emitWithResult(cut);
   // If the model returns nothing, answer with the results themselves.

@@ -6,7 +6,7 @@ import { SAMPLES } from "../../../test/sampling.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { ScriptedTurn } from "../../models/scripted-model.ts";
 import type { Json } from "../../protocol/index.ts";
-import type { GotOptions } from "./got.ts";
+import type { GotOptions } from "./got-settings.ts";
 import {
   describeWork,
   listNodes,

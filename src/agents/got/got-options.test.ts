@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { createAgentFixture, eventsOf, SESSION } from "../../../test/agents/agent-fixture.ts";
 import { OfflineModel } from "../../models/offline-model.ts";
-import type { GotOptions } from "./got.ts";
+import type { GotOptions } from "./got-settings.ts";
 import {
   cutLog,
   type GotScript,

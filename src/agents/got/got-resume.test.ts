@@ -4,7 +4,7 @@ import { eventsOf, SESSION, createAgentFixture } from "../../../test/agents/agen
 import { LONG, sampleCases } from "../../../test/sampling.ts";
 import { forkSession, MemoryLog } from "../../log/index.ts";
 import type { EventOf, Json, StampedRecord } from "../../protocol/index.ts";
-import type { GotOptions } from "./got.ts";
+import type { GotOptions } from "./got-settings.ts";
 import {
   cutLog,
   describeWork,

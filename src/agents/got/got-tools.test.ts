@@ -4,7 +4,7 @@ import { eventsOf, SESSION, createAgentFixture, type AgentFixture } from "../../
 import { sendCommand } from "../../engine/index.ts";
 import type { ScriptedTurn } from "../../models/scripted-model.ts";
 import type { EventType } from "../../protocol/index.ts";
-import type { GotOptions } from "./got.ts";
+import type { GotOptions } from "./got-settings.ts";
 import {
   describeWork,
   listNodes,

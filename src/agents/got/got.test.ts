@@ -5,7 +5,7 @@ import { findRetryDelay } from "../../graph/retry.ts";
 import type { ScriptedTurn } from "../../models/scripted-model.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
 import { agent } from "../index.ts";
-import type { GotOptions } from "./got.ts";
+import type { GotOptions } from "./got-settings.ts";
 import {
   describeWork,
   listNodes,

@@ -4,7 +4,8 @@
  */
 import type { ModelMessage } from "../../models/model.ts";
 import type { QuestionContext } from "../agent-kind.ts";
-import { type AnswerFormat, createReasonedFormat, describeObject } from "../create-format.ts";
+import { createReasonedFormat, describeObject, type ReplyForm } from "../ask-for-json.ts";
+import { composePrompt } from "../compose-question.ts";
 import type { ThoughtOperation, PlanNode } from "./plan.ts";
 
 /** The result of another node. */
@@ -20,22 +21,31 @@ const PLAN_FORM = [
   "Operations: generate (work something out), aggregate (combine the results it needs into one), refine (improve the one result it needs), score (compare the results it needs and keep the best).",
 ];
 
-export const PLAN_FORMAT = createReasonedFormat("plan", {
-  nodes: {
-    type: "array",
-    items: describeObject({
-      id: { type: "string" },
-      task: { type: "string" },
-      needs: { type: "array", items: { type: "string" } },
-      operation: { type: "string", enum: ["generate", "aggregate", "refine", "score"] },
-    }),
-  },
-});
-export const COMPLEX_FORMAT = createReasonedFormat("complexity", { complex: { type: "boolean" } });
+export const PLAN: ReplyForm = {
+  format: createReasonedFormat("plan", {
+    nodes: {
+      type: "array",
+      items: describeObject({
+        id: { type: "string" },
+        task: { type: "string" },
+        needs: { type: "array", items: { type: "string" } },
+        operation: { type: "string", enum: ["generate", "aggregate", "refine", "score"] },
+      }),
+    },
+  }),
+  again: (fault) => `That plan cannot be carried out: ${fault}. Give the whole plan again, in the same form.`,
+};
+export const COMPLEXITY: ReplyForm = {
+  format: createReasonedFormat("complexity", { complex: { type: "boolean" } }),
+  again: (fault) => `That answer cannot be used: ${fault}. Give the line of JSON alone, in the same form.`,
+};
 
-export function createScoresFormat(known: readonly KnownResult[]): AnswerFormat {
+export function createScoresForm(known: readonly KnownResult[]): ReplyForm {
   const scores = known.map(({ id }) => [id, { type: "number", description: "From 0 to 1" }] as const);
-  return createReasonedFormat("scores", { scores: describeObject(Object.fromEntries(scores)) });
+  return {
+    format: createReasonedFormat("scores", { scores: describeObject(Object.fromEntries(scores)) }),
+    again: (fault) => `These scores cannot be used: ${fault}. Give all of them again, in the same form.`,
+  };
 }
 
 function listRules(maxNodes: number): string {
@@ -44,7 +54,7 @@ function listRules(maxNodes: number): string {
 
 /** With `isLayered`, only the first layer is requested. */
 export function askForPlan(context: QuestionContext, maxNodes: number, isLayered = false): readonly ModelMessage[] {
-  return compose(context, [
+  return composePrompt(context, [
     "Split the work on this question into a graph of small tasks, so that those which do not need each other can be worked on at the same time.",
     ...PLAN_FORM,
     isLayered
@@ -58,25 +68,12 @@ export function askForLayer(
   known: readonly KnownResult[],
   maxNodes: number,
 ): readonly ModelMessage[] {
-  return compose(context, [
+  return composePrompt(context, [
     ...describeKnown(known),
     "Plan the next layer of the work on this question: tasks that go on from the results above.",
     ...PLAN_FORM,
     `Rules: at most ${maxNodes} nodes; new ids of letters, digits, "_" and "-"; "needs" names results above. If the results above are enough for the final answer, give {"nodes": []}.`,
   ]);
-}
-
-/** Follows an answer without a valid plan. */
-export function askForPlanAgain(
-  first: readonly ModelMessage[],
-  answer: string,
-  fault: string,
-): readonly ModelMessage[] {
-  return askAgain(
-    first,
-    answer,
-    `That plan cannot be carried out: ${fault}. Give the whole plan again, in the same form.`,
-  );
 }
 
 /** Asks whether a node should become a graph. */
@@ -85,7 +82,7 @@ export function askIfComplex(
   node: PlanNode,
   known: readonly KnownResult[],
 ): readonly ModelMessage[] {
-  return compose(context, [
+  return composePrompt(context, [
     ...describeKnown(known),
     describeTask(node),
     "Would this task be done clearly better if it were split into smaller tasks? Think briefly, then end with one line of JSON:",
@@ -99,7 +96,7 @@ export function askForExpansion(
   known: readonly KnownResult[],
   maxNodes: number,
 ): readonly ModelMessage[] {
-  return compose(context, [
+  return composePrompt(context, [
     ...describeKnown(known),
     describeTask(node),
     "Split the work on this task into a graph of smaller tasks, so that those which do not need each other can be worked on at the same time.",
@@ -123,7 +120,7 @@ export function askForWork(
 ): readonly ModelMessage[] {
   const { operation } = node;
   const what = operation === "score" ? WORK.generate : WORK[operation];
-  return compose(context, [...describeKnown(known), describeTask(node), what]);
+  return composePrompt(context, [...describeKnown(known), describeTask(node), what]);
 }
 
 export function askForScores(
@@ -132,30 +129,12 @@ export function askForScores(
   known: readonly KnownResult[],
 ): readonly ModelMessage[] {
   const form = known.map(({ id }) => `${JSON.stringify(id)}: 0.0 to 1.0`).join(", ");
-  return compose(context, [
+  return composePrompt(context, [
     ...describeKnown(known),
     describeTask(node),
     "Rate each of the results above for this task. Think briefly, then end with one line of JSON:",
     `{"scores": {${form}}}`,
   ]);
-}
-
-/** Follows an answer with invalid scores. */
-export function askForScoresAgain(
-  first: readonly ModelMessage[],
-  answer: string,
-  fault: string,
-): readonly ModelMessage[] {
-  return askAgain(first, answer, `These scores cannot be used: ${fault}. Give all of them again, in the same form.`);
-}
-
-function askAgain(first: readonly ModelMessage[], answer: string, what: string): readonly ModelMessage[] {
-  const said = answer.trim() === "" ? "(nothing)" : answer;
-  return [
-    ...first,
-    { role: "assistant", content: [{ type: "text", text: said }] },
-    { role: "user", content: [{ type: "text", text: what }] },
-  ];
 }
 
 /** A node without a result. It is named, so that the answer can mention the gap. */
@@ -171,7 +150,7 @@ export function askForAnswer(
   missing: readonly MissingNode[],
 ): readonly ModelMessage[] {
   const gaps = missing.map(({ id, task, reason }) => `- ${id} (${task}): ${reason}`);
-  return compose(context, [
+  return composePrompt(context, [
     ...describeKnown(known),
     ...(gaps.length === 0 ? [] : [`Missing, because it could not be worked out:\n${gaps.join("\n")}`]),
     "Write the final answer for the user, from these results and in the language of the question.",
@@ -184,15 +163,4 @@ function describeKnown(known: readonly KnownResult[]): readonly string[] {
 
 function describeTask({ id, task }: PlanNode): string {
   return `Task ${id}:\n${task}`;
-}
-
-function compose(
-  { system, history, question, files = [] }: QuestionContext,
-  parts: readonly string[],
-): readonly ModelMessage[] {
-  return [
-    ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
-    ...history,
-    { role: "user", content: [{ type: "text", text: [`Question:\n${question}`, ...parts].join("\n\n") }, ...files] },
-  ];
 }

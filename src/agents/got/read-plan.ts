@@ -14,8 +14,6 @@ import { listTasks, normalizePlan } from "./normalize-plan.ts";
 import { describePlan, type ThoughtOperation, nestPlan, type Plan, type PlanNode } from "./plan.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 
-export type PlanOutcome = { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly fault: string };
-
 /** Node names of the graph that executes the plan; a plan may not use them as IDs. */
 const GRAPH_NODES = ["plan_graph", "execute_graph", "answer"] as const;
 
@@ -44,34 +42,34 @@ export interface PlanReading {
   readonly layer?: LayerContext | undefined;
 }
 
-export function readPlan(text: string, maxNodes: number, reading: PlanReading = {}): PlanOutcome {
-  let fault: PlanOutcome | undefined;
+/** Returns the plan, or its fault. */
+export function readPlan(text: string, maxNodes: number, reading: PlanReading = {}): Plan | string {
+  let fault: string | undefined;
   for (const found of listJson(removeThinking(text))) {
     const plan = normalizePlan(found);
     const outcome = validatePlan(plan ?? found, maxNodes, reading);
-    if (outcome.ok) return outcome;
+    if (typeof outcome !== "string") return outcome;
     // The fault of a plan says more than that of another object.
     if (plan !== undefined) return outcome;
     fault ??= outcome;
   }
   const tasks = fault === undefined ? listTasks(removeThinking(text)) : undefined;
   if (tasks !== undefined) return validatePlan(tasks, maxNodes, reading);
-  return fault ?? fail("it contains no JSON object");
+  return fault ?? "it contains no JSON object";
 }
 
-/** Validates a plan in the form that was asked for. */
-export function validatePlan(given: Json, maxNodes: number, { inside, layer }: PlanReading = {}): PlanOutcome {
+/** Validates a plan in the form that was asked for. Returns the plan, or its fault. */
+export function validatePlan(given: Json, maxNodes: number, { inside, layer }: PlanReading = {}): Plan | string {
   const listed = isJsonObject(given) ? given["nodes"] : undefined;
-  if (!Array.isArray(listed)) return fail('the object has no array "nodes"');
-  if (listed.length === 0)
-    return (layer?.done.size ?? 0) > 0 ? { ok: true, plan: { nodes: [] } } : fail("it has no nodes");
-  if (listed.length > maxNodes) return fail(`it has ${listed.length} nodes, but at most ${maxNodes} are allowed`);
+  if (!Array.isArray(listed)) return 'the object has no array "nodes"';
+  if (listed.length === 0) return (layer?.done.size ?? 0) > 0 ? { nodes: [] } : "it has no nodes";
+  if (listed.length > maxNodes) return `it has ${listed.length} nodes, but at most ${maxNodes} are allowed`;
   const nodes = new Map<string, PlanNode>();
   for (const [index, item] of (listed as readonly Json[]).entries()) {
     const node = readNode(item, listed.length + (layer?.done.size ?? 0));
-    if (typeof node === "string") return fail(`node ${index + 1} ${node}`);
-    if (layer?.all.has(node.id) === true) return fail(`the id ${quote(node.id)} is that of an earlier node`);
-    if (nodes.has(node.id)) return fail(`two nodes have the id ${quote(node.id)}`);
+    if (typeof node === "string") return `node ${index + 1} ${node}`;
+    if (layer?.all.has(node.id) === true) return `the id ${quote(node.id)} is that of an earlier node`;
+    if (nodes.has(node.id)) return `two nodes have the id ${quote(node.id)}`;
     nodes.set(node.id, node);
   }
   return validateGraph(nodes, inside, layer);
@@ -107,17 +105,17 @@ function validateGraph(
   nodes: ReadonlyMap<string, PlanNode>,
   inside: string | undefined,
   layer: LayerContext | undefined,
-): PlanOutcome {
+): Plan | string {
   for (const { id, needs } of nodes.values()) {
     const unknown = needs.find((need) => layer?.done.has(need) !== true && !nodes.has(need));
-    if (unknown !== undefined) return fail(`node ${quote(id)} needs ${quote(unknown)}, which does not exist`);
+    if (unknown !== undefined) return `node ${quote(id)} needs ${quote(unknown)}, which does not exist`;
   }
   const ordered = order(nodes);
-  if (typeof ordered === "string") return fail(`it has a cycle through node ${quote(ordered)}`);
+  if (typeof ordered === "string") return `it has a cycle through node ${quote(ordered)}`;
   const plan: Plan = inside === undefined ? { nodes: ordered } : nestPlan(inside, { nodes: ordered });
   if (Buffer.byteLength(JSON.stringify(describePlan(plan))) > MAX_PLAN_BYTES)
-    return fail("it is too large: use fewer edges or shorter ids");
-  return { ok: true, plan };
+    return "it is too large: use fewer edges or shorter ids";
+  return plan;
 }
 
 /**
@@ -146,10 +144,6 @@ function order(nodes: ReadonlyMap<string, PlanNode>): readonly PlanNode[] | stri
     if (stuck !== undefined) return stuck;
   }
   return ordered;
-}
-
-function fail(fault: string): PlanOutcome {
-  return { ok: false, fault };
 }
 
 /** A value of the model's answer, shortened for the fault. */

@@ -1,19 +1,20 @@
 /**
- * Requests a plan from the model, and once more if it is invalid. The result of each call is remembered, so that
- * finished calls are not repeated.
+ * Requests plans from the model: of the question, of its next layers (option `maxLayers`), and of a node. An invalid plan
+ * is requested once more.
+ *
+ * Invariant: the result of each call is remembered, so that finished calls are not repeated. A layer is remembered by the
+ * graph's node run together with its `got_plan`.
  */
 import type { PartContext } from "../../graph/graph.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { askForJson, type GotContext } from "./execution.ts";
-import type { Plan } from "./plan.ts";
-import { askForPlanAgain, PLAN_FORMAT } from "./prompts.ts";
-import { type LayerContext, type PlanOutcome, readPlan } from "./read-plan.ts";
+import { askForJson, type JsonReply, type ReplyParts } from "../ask-for-json.ts";
+import { type Execution, fitKnownResults, type GotContext, listKnownResults } from "./execution.ts";
+import { describePlan, type Plan, type PlanNode } from "./plan.ts";
+import { askForLayer, PLAN } from "./prompts.ts";
+import { type PlanReading, readPlan } from "./read-plan.ts";
 
-/** The remembered result of a call: a plan, or its fault and what the model said. */
-type PlanAnswer = { readonly plan: Plan } | { readonly fault: string; readonly said: string };
-
-export interface PlanRequest {
+export interface PlanRequest extends PlanReading, Pick<ReplyParts<Plan>, "describeFault" | "onValue"> {
   readonly signal: AbortSignal;
   /** Span of the model calls. Default: the span of the part. */
   readonly span?: PartContext["span"];
@@ -22,45 +23,72 @@ export interface PlanRequest {
   readonly asked: readonly ModelMessage[];
   /** Returns the maximum number of nodes at the time the answer arrives. */
   readonly findRoom: () => number;
-  /** Id of the node that the plan expands. Undefined for the plan of the question. */
-  readonly inside?: string;
-  /** The layers before, if the plan is one of several layers. */
-  readonly layer?: LayerContext;
-  /** Called with the valid plan, or with the fault of the second answer, in the part that records it. */
-  readonly onOutcome?: (outcome: PlanOutcome, part: PartContext) => void;
 }
 
-/** Returns the plan, or the fault of the second answer. */
-export async function requestPlan(
+export function requestPlan(
   context: GotContext,
-  part: PartContext,
-  { signal, span = part.span, key, asked, findRoom, inside, layer, onOutcome }: PlanRequest,
-): Promise<PlanOutcome> {
-  const ask = (call: number, messages: readonly ModelMessage[]): Promise<PlanAnswer> =>
-    part.once(`${key}-${call}`, async (inner): Promise<PlanAnswer> => {
-      const { text, fault, said } = await askForJson(context, signal, span, `${key}-${call}`, messages, {
-        responseFormat: PLAN_FORMAT,
-        isJson: true,
-      });
-      const outcome: PlanOutcome =
-        fault === undefined ? readPlan(text, findRoom(), { inside, layer }) : { ok: false, fault };
-      if (outcome.ok || call === 2) onOutcome?.(outcome, inner);
-      if (outcome.ok) return { plan: outcome.plan };
-      return { fault: outcome.fault, said };
-    });
-  let answered = await ask(1, asked);
-  if ("fault" in answered) answered = await ask(2, askForPlanAgain(asked, answered.said, answered.fault));
-  return "plan" in answered ? { ok: true, plan: answered.plan } : { ok: false, fault: answered.fault };
+  around: PartContext,
+  { signal, span = around.span, key, asked, findRoom, inside, layer, describeFault, onValue }: PlanRequest,
+): Promise<JsonReply<Plan>> {
+  return askForJson<Plan>(
+    context,
+    { ...PLAN, messages: asked, read: ({ result }) => readPlan(result.text, findRoom(), { inside, layer }) },
+    {
+      span,
+      signal,
+      channel: "thought",
+      isJson: true,
+      parts: { around, nameOf: (call) => `${key}-${call}`, describeFault, onValue },
+    },
+  );
 }
 
 /** Returns the plan remembered under this key, or undefined. */
 export async function recallPlan(part: PartContext, key: string): Promise<Plan | undefined> {
   for (const call of [1, 2]) {
     if (!part.has(`${key}-${call}`)) return undefined;
-    const answered = await part.once<PlanAnswer>(`${key}-${call}`, () => {
+    const reply = await part.once<JsonReply<Plan>>(`${key}-${call}`, () => {
       throw new LoomError("node_failed", `The plan "${key}" is not remembered`);
     });
-    if ("plan" in answered) return answered.plan;
+    if ("value" in reply) return reply.value;
   }
   return undefined;
+}
+
+/**
+ * Runs further layers after the first: when a layer is done, the model sees all results and plans the next one, or says
+ * that they are enough. Returns the nodes of all layers.
+ */
+export async function growLayers(
+  execution: Execution,
+  first: Plan,
+  runLayer: (nodes: readonly PlanNode[]) => Promise<void>,
+): Promise<Plan> {
+  const { context, node, results } = execution;
+  const { limits } = context;
+  const nodes = [...first.nodes];
+  for (let layer = 2; layer <= limits.maxLayers; layer++) {
+    const done = nodes.filter(({ id }) => results.has(id));
+    const findRoom = (): number => Math.min(limits.maxNodes, limits.maxTotalNodes - execution.total);
+    const key = `layer-${layer}`;
+    if (done.length === 0 || (findRoom() < 1 && !node.has(`${key}-1`))) break;
+    const known = fitKnownResults(listKnownResults(done, results));
+    const reply = await requestPlan(context, node, {
+      signal: node.signal,
+      key,
+      asked: askForLayer(context, known, findRoom()),
+      findRoom,
+      layer: { done: new Set(done.map(({ id }) => id)), all: new Set(nodes.map(({ id }) => id)) },
+      describeFault: (fault) => `The model gave no valid layer (${fault}); the graph ends with the layer before`,
+      onValue: (found, part) => {
+        if (found.nodes.length > 0) part.emitWithResult(describePlan(found));
+      },
+    });
+    if (!("value" in reply) || reply.value.nodes.length === 0) break;
+    const { nodes: planned } = reply.value;
+    execution.total += planned.length;
+    nodes.push(...planned);
+    await runLayer(planned);
+  }
+  return { nodes };
 }

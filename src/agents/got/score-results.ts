@@ -3,19 +3,16 @@
  * scores are requested once more; then the first result is kept with a warning.
  */
 import type { PartContext } from "../../graph/graph.ts";
-import type { ModelMessage } from "../../models/model.ts";
 import type { Json } from "../../protocol/index.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { removeThinking } from "../../models/think-tags.ts";
+import { askForJson } from "../ask-for-json.ts";
 import { findField, listJson } from "../read-json.ts";
 import { readScores } from "../read-score.ts";
-import { askForJson, createWarning, type Execution, type ThoughtOutcome } from "./execution.ts";
+import type { Execution, ThoughtOutcome } from "./execution.ts";
 import { type PlanNode, toLabel } from "./plan.ts";
 import { MAX_PLAN_NODES } from "./read-plan.ts";
-import { askForScores, askForScoresAgain, createScoresFormat, type KnownResult } from "./prompts.ts";
-
-/** Scores in the order of the results. */
-type Scores = { readonly scores: readonly number[] } | { readonly fault: string; readonly said: string };
+import { askForScores, createScoresForm, type KnownResult } from "./prompts.ts";
 
 export async function scoreResults(
   { context, node: around }: Execution,
@@ -23,26 +20,26 @@ export async function scoreResults(
   node: PlanNode,
   known: readonly KnownResult[],
 ): Promise<ThoughtOutcome> {
-  const asked = askForScores(context, node, known);
-  const ask = (call: number, messages: readonly ModelMessage[]): Promise<Scores> =>
-    part.once(`score-${call}`, async (inner): Promise<Scores> => {
-      const { text, fault, said } = await askForJson(context, around.signal, inner.span, `score-${call}`, messages, {
-        responseFormat: createScoresFormat(known),
-        channel: "judgement",
-      });
-      const scores = fault ?? readResultScores(text, known);
-      if (typeof scores !== "string") return { scores };
-      if (call === 2) {
-        const message = `The model gave no valid scores for ${node.id} (${scores}); the first result is kept`;
-        inner.emitWithResult(createWarning("model_output_invalid", message, context.stage));
-      }
-      return { fault: scores, said };
-    });
-  let answered = await ask(1, asked);
-  if ("fault" in answered) answered = await ask(2, askForScoresAgain(asked, answered.said, answered.fault));
-  const [first] = known;
-  if ("fault" in answered) return { text: first?.text ?? "" };
-  const { scores } = answered;
+  const reply = await askForJson<readonly number[]>(
+    context,
+    {
+      ...createScoresForm(known),
+      messages: askForScores(context, node, known),
+      read: ({ result }) => readResultScores(result.text, known),
+    },
+    {
+      span: part.span,
+      signal: around.signal,
+      channel: "judgement",
+      parts: {
+        around: part,
+        nameOf: (call) => `score-${call}`,
+        describeFault: (fault) => `The model gave no valid scores for ${node.id} (${fault}); the first result is kept`,
+      },
+    },
+  );
+  if (!("value" in reply)) return { text: known[0]?.text ?? "" };
+  const { value: scores } = reply;
   const ranked = known
     .map((one, index) => ({ ...one, score: scores[index] ?? 0 }))
     .toSorted((a, b) => b.score - a.score);

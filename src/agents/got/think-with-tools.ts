@@ -7,12 +7,13 @@
 import type { PartContext } from "../../graph/graph.ts";
 import type { AssistantPart, ModelMessage, ToolCallPart, ToolResultPart } from "../../models/model.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
-import { describeCut } from "../describe-cut.ts";
+import { listOpenCalls } from "../agent-run.ts";
+import { createWarning, describeCut } from "../create-warning.ts";
 import { fitResults } from "../fit-results.ts";
 import { runCalls } from "../run-calls.ts";
 import { toResult } from "../run-messages.ts";
-import type { ThinkResult } from "../think.ts";
-import { askModel, createWarning, type Execution, type GotContext } from "./execution.ts";
+import { think, type ThinkResult } from "../think.ts";
+import type { Execution, GotContext } from "./execution.ts";
 import { shareSlot } from "./share-slot.ts";
 
 /** The remembered part of an answer. */
@@ -34,7 +35,7 @@ export async function thinkWithTools(
   // Without tools there is one call, which is remembered together with the result of the thought.
   const hasRounds = toolbox.names.length > 0 && limits.maxIterations > 0;
   if (!hasRounds && !part.has("think-1")) {
-    const thought = await askModel(context, signal, part.span, "think-1", asked);
+    const thought = await think(context, asked, { span: part.span, signal, label: "think-1", channel: "thought" });
     return readText(context, part, thought);
   }
   const messages = [...asked];
@@ -45,7 +46,11 @@ export async function thinkWithTools(
       const prompt: readonly ModelMessage[] = isLast
         ? [...messages, { role: "user", content: [{ type: "text", text: LAST_ROUND }] }]
         : messages;
-      const thought = await askModel(context, signal, inner.span, `think-${round}`, prompt, {
+      const thought = await think(context, prompt, {
+        span: inner.span,
+        signal,
+        label: `think-${round}`,
+        channel: "thought",
         tools: toolbox.describe(),
         ...(isLast ? { toolChoice: "none" } : {}),
       });
@@ -89,7 +94,7 @@ function toTurn({ content, calls }: ThinkResult): RememberedTurn {
 
 function reportLimit(part: PartContext, maxIterations: number): void {
   const message = `The thought reached its limit of ${maxIterations} rounds; its result may be incomplete`;
-  part.emitWithResult(createWarning("iteration_limit", message, "iteration_limit"));
+  part.emitWithResult(createWarning(message, "iteration_limit", "iteration_limit"));
 }
 
 /**
@@ -101,11 +106,9 @@ export function closeCallsOf(
   { name, nodeId: closer }: Pick<PartContext["span"], "name" | "nodeId">,
 ): void {
   const prefix = `run-${name}-`;
-  const callIds: string[] = [];
-  for (const { callId, nodeId = "", isNested = false } of run.work.calls) {
+  const callIds = listOpenCalls(run, ({ nodeId = "", isNested = false }) => {
     // Other names may begin with this one, and an agent that works as a tool may use the same names.
-    const isOwn = !isNested && nodeId.startsWith(prefix) && /^\d+$/.test(nodeId.slice(prefix.length));
-    if (isOwn && callId !== undefined) callIds.push(callId);
-  }
+    return !isNested && nodeId.startsWith(prefix) && /^\d+$/.test(nodeId.slice(prefix.length));
+  });
   if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted", nodeId: closer });
 }

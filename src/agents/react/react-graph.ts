@@ -4,10 +4,12 @@
  */
 import { append, defineGraph, END, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
 import type { FinishReason, ModelMessage } from "../../models/model.ts";
+import { describeModel } from "../../models/model-fault.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
 import type { AgentContext } from "../agent-kind.ts";
 import { isBlank } from "../compose-question.ts";
-import { describeCut, describeEmpty } from "../describe-cut.ts";
+import { listOpenCalls } from "../agent-run.ts";
+import { createWarning, describeCut, describeEmpty } from "../create-warning.ts";
 import { fitResults } from "../fit-results.ts";
 import { runCalls } from "../run-calls.ts";
 import { toResult } from "../run-messages.ts";
@@ -15,8 +17,6 @@ import { think } from "../think.ts";
 
 export interface ReactContext extends AgentContext {
   readonly maxIterations: number;
-  /** The tool whose arguments are the answer, for structured output. */
-  readonly answerTool: string | undefined;
   /** The latest node run; a reply that was not streamed belongs to it. */
   lastNodeId?: string;
 }
@@ -28,16 +28,13 @@ const channels = {
   round: replace<number>(0),
   /** Raw arguments that are not a JSON object, by call ID. */
   malformed: merge<string>(),
-  /** The structured output. For a call with `output`, an object with the accepted reply as `json`. */
+  /** The structured output: an object with the accepted reply as `json`. */
   answer: replace<Json>(null),
 };
 
 export type ReactState = StateOf<typeof channels>;
 
 const LAST_ROUND = "You may not call any more tools. Answer now with what you know, and say what is missing.";
-
-/** Extra rounds in which the model may correct its structured output. */
-const ANSWER_TRIES = 2;
 
 export function createReactGraph(context: ReactContext) {
   return defineGraph({
@@ -51,32 +48,22 @@ export function createReactGraph(context: ReactContext) {
         closeOrphanedCalls(context.run, node.span.nodeId);
         context.lastNodeId = node.span.nodeId;
         const isLast = state.round >= context.maxIterations;
-        const isOfRun = context.output?.isOfRun ?? false;
+        const { output, stage, toolbox } = context;
+        const hasTools = toolbox.names.length > 0;
         if (state.round === context.maxIterations) reportLimit(node, context.maxIterations);
-        const { content, calls, result } = await think(
-          node.span,
-          context.model,
-          {
-            messages: composePrompt(context, state, isLast),
-            ...(context.toolbox.names.length === 0 ? {} : { tools: context.toolbox.describe() }),
-            ...chooseTool(context, state, isLast),
-            ...(context.output === undefined ? {} : { responseFormat: context.output.responseFormat }),
-            settings: context.settings,
-          },
-          {
-            ...context.callOptions,
-            stage: context.stage,
-            signal: node.signal,
-            run: context.run,
-            // With structured output, the text beside it is not the answer. A reply that is not checked yet is no answer either.
-            ...(context.answerTool === undefined && !isOfRun ? {} : { channel: "thought" }),
-            isClientFormat: isOfRun,
-          },
-        );
-        const cut = describeCut(result.finishReason, context.stage);
+        const { content, calls, result } = await think(context, composePrompt(context, state, isLast), {
+          span: node.span,
+          signal: node.signal,
+          ...(hasTools ? { tools: toolbox.describe() } : {}),
+          ...(isLast && hasTools ? { toolChoice: "none" } : {}),
+          ...(output === undefined ? {} : { responseFormat: output.responseFormat }),
+          // A reply that must be checked is not an answer yet.
+          ...(output === undefined || output.origin === "call" ? {} : { channel: "thought" }),
+          isClientFormat: output?.origin === "run",
+        });
+        const cut = describeCut(result.finishReason, stage);
         if (cut !== undefined) void node.span.emit(cut);
-        const { output, answerTool } = context;
-        if (calls.length === 0 && isBlank(result.text) && answerTool === undefined && output === undefined)
+        if (calls.length === 0 && isBlank(result.text) && output === undefined)
           reportEmpty(node, context, state.messages, result.finishReason);
         const malformed = calls.flatMap(({ callId, input, rawInput }) =>
           input === undefined ? [[callId, rawInput]] : [],
@@ -107,12 +94,7 @@ export function createReactGraph(context: ReactContext) {
         const content = fitResults(
           outcomes.map(({ callId, name, result, isError }) => toResult(callId, name, { result, is_error: isError })),
         );
-        const given = outcomes.find(({ name, isError }) => name === context.answerTool && !isError);
-        return {
-          messages: [{ role: "tool", content }] as const,
-          // Output that was too large for its record is still in the arguments of the call.
-          ...(given === undefined ? {} : { answer: given.output ?? findInput(state, given.callId) }),
-        };
+        return { messages: [{ role: "tool", content }] as const };
       },
       observe: ({ round }) => ({ round: round + 1 }),
     },
@@ -124,32 +106,25 @@ export function createReactGraph(context: ReactContext) {
         const { output } = context;
         if (output !== undefined && last?.role === "user")
           return listFaults(state).length <= output.maxRetries ? "think" : END;
-        if (context.answerTool === undefined) return hasCalls && round < context.maxIterations ? "act" : END;
-        // With structured output, a plain text answer is requested again.
-        return hasCalls ? "act" : "observe";
+        return hasCalls && round < context.maxIterations ? "act" : END;
       },
       act: "observe",
-      // Ends after the extra rounds even without a valid answer.
-      observe: ({ answer, round }) => (answer === null && round < context.maxIterations + ANSWER_TRIES ? "think" : END),
+      observe: "think",
     },
   });
 }
 
 function composePrompt(
-  { system, history, answerTool, output }: ReactContext,
+  { system, history, output }: ReactContext,
   { messages }: ReactState,
   isLast: boolean,
 ): readonly ModelMessage[] {
-  const notes = [
-    ...(isLast ? [LAST_ROUND] : []),
-    ...(answerTool !== undefined && messages.at(-1)?.role === "assistant" ? [askForStructuredOutput(answerTool)] : []),
-  ];
   const instructions = [system, output?.instruction].filter((text) => text !== undefined).join("\n\n");
   return [
     ...(instructions === "" ? [] : [{ role: "system", content: instructions } as const]),
     ...history,
     ...messages,
-    ...notes.map((text): ModelMessage => ({ role: "user", content: [{ type: "text", text }] })),
+    ...(isLast ? [{ role: "user", content: [{ type: "text", text: LAST_ROUND }] } as const] : []),
   ];
 }
 
@@ -158,30 +133,17 @@ function describeFault(fault: string): ModelMessage {
   return { role: "user", content: [fault, request].map((text) => ({ type: "text", text })) };
 }
 
-/** What was wrong with the rejected replies of a call with `output`. Only these follow the user's message. */
+/** What was wrong with the rejected replies of structured output. Only these follow the user's message. */
 export function listFaults({ messages }: ReactState): readonly string[] {
   const faults = messages.filter(({ role }) => role === "user").slice(1);
   return faults.map(({ content: [part] }) => (typeof part === "object" && part.type === "text" ? part.text : ""));
-}
-
-function askForStructuredOutput(answerTool: string): string {
-  return `That is not the required format. Give the answer by calling ${answerTool}.`;
-}
-
-function chooseTool({ answerTool, toolbox }: ReactContext, { messages }: ReactState, isLast: boolean) {
-  if (answerTool !== undefined) {
-    const isAskedAgain = messages.at(-1)?.role === "assistant";
-    if (isLast || isAskedAgain) return { toolChoice: { toolName: answerTool } };
-    return {};
-  }
-  return isLast && toolbox.names.length > 0 ? ({ toolChoice: "none" } as const) : {};
 }
 
 /**
  * Closes the calls of a thought that a crash left incomplete. The model is called again, so these calls will never run.
  */
 function closeOrphanedCalls(run: ReactContext["run"], nodeId: string): void {
-  const callIds = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
+  const callIds = listOpenCalls(run);
   if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted", nodeId });
 }
 
@@ -196,27 +158,14 @@ function reportEmpty(
   finishReason: FinishReason,
 ): void {
   const event = describeEmpty(model, finishReason, stage);
-  const { provider, modelId } = model;
   if (messages.every(({ role }) => role === "user"))
-    throw new LoomError("model_empty", event.message, { provider, model: modelId, stage });
+    throw new LoomError("model_empty", event.message, { ...describeModel(model), stage });
   void node.span.emit(event);
 }
 
 function reportLimit(node: NodeContext, maxIterations: number): void {
-  void node.span.emit({
-    type: "error",
-    message: `The agent reached its limit of ${maxIterations} rounds and answers with what it has`,
-    code: "iteration_limit",
-    stage: "iteration_limit",
-    recoverable: true,
-  });
-}
-
-function findInput({ messages }: ReactState, callId: string): Json {
-  const last = messages.at(-1);
-  const parts = last?.role === "assistant" ? last.content : [];
-  const call = parts.find((part) => part.type === "tool-call" && part.toolCallId === callId);
-  return call?.type === "tool-call" ? call.input : null;
+  const message = `The agent reached its limit of ${maxIterations} rounds and answers with what it has`;
+  void node.span.emit(createWarning(message, "iteration_limit", "iteration_limit"));
 }
 
 function listCallIds(message: ModelMessage): readonly string[] {

@@ -342,32 +342,32 @@ describe("a ReAct agent", () => {
 describe("structured output", () => {
   const answer = { schema: z.object({ sum: z.number() }) };
 
-  it("is the arguments of the answer tool", async () => {
-    const fixture = await createAgentFixture(
-      [{ calls: [add(1, 2)] }, { calls: [{ name: "final_answer", input: { sum: 3 } }] }],
-      {
-        answer,
-      },
-    );
+  it("is the reply of every run, after any tools", async () => {
+    const fixture = await createAgentFixture([{ calls: [add(1, 2)] }, { text: '{"sum": 3}' }], { answer });
     const run = await fixture.ask("Add");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(eventsOf(await fixture.read(), "reply")[0]?.reply).toBe('{"sum":3}');
+    expect(JSON.stringify(fixture.model.prompts[0]?.[0])).toContain("matches this JSON Schema");
+    const records = await fixture.read();
+    expect(eventsOf(records, "reply")[0]?.reply).toBe('{"sum":3}');
+    // A reply that must be checked is not sent as text.
+    expect(eventsOf(records, "message_chunk").every(({ channel }) => channel === "thought")).toBe(true);
   });
 
-  it("is the output of the schema", async () => {
+  it("is the output of the schema, which the model is told about", async () => {
     const schema = z.object({ n: z.coerce.number(), kind: z.string().default("plain") });
-    const fixture = await createAgentFixture([{ calls: [{ name: "final_answer", input: { n: "5", junk: 1 } }] }], {
-      answer: { schema, inputSchema: { type: "object" } },
+    const fixture = await createAgentFixture([{ text: '{"n": "5", "junk": 1}' }], {
+      answer: { schema, inputSchema: { type: "object" }, description: "Count the words." },
     });
     await (
       await fixture.ask("Count")
     ).ended;
     expect(eventsOf(await fixture.read(), "reply")[0]?.reply).toBe('{"n":5,"kind":"plain"}');
+    expect(JSON.stringify(fixture.model.prompts[0]?.[0])).toContain("Count the words.");
   });
 
   it("may be large", async () => {
     const list = Array.from({ length: 500 }, (_, index) => `${index}`.padEnd(1000, "x"));
-    const fixture = await createAgentFixture([{ calls: [{ name: "final_answer", input: { list } }], chunk: 50_000 }], {
+    const fixture = await createAgentFixture([{ text: JSON.stringify({ list }), chunk: 50_000 }], {
       answer: { schema: z.object({ list: z.array(z.string()) }) },
     });
     const run = await fixture.ask("List");
@@ -375,35 +375,39 @@ describe("structured output", () => {
     expect(JSON.parse(eventsOf(await fixture.read(), "reply")[0]?.reply ?? "")).toEqual({ list });
   });
 
-  it("is requested again if the model answers without it or with invalid arguments", async () => {
-    const fixture = await createAgentFixture(
-      [
-        { text: "It is 3." },
-        { calls: [{ name: "final_answer", input: { sum: "three" } }] },
-        { calls: [{ name: "final_answer", input: { sum: 3 } }] },
-      ],
-      { answer },
-    );
+  it("is requested again if the reply does not match", async () => {
+    const fixture = await createAgentFixture([{ text: '{"sum": "three"}' }, { text: '{"sum": 3}' }], { answer });
     const run = await fixture.ask("Add");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(fixture.model.requests[1]?.toolChoice).toEqual({ type: "tool", toolName: "final_answer" });
-    expect(fixture.model.prompts[1]?.at(-1)?.role).toBe("user");
-    const records = await fixture.read();
-    // The model's other text is not the answer, and the reply belongs to the node run of the tool.
-    expect(eventsOf(records, "message_chunk").every(({ channel }) => channel === "thought")).toBe(true);
-    expect(records.at(-1)?.envelope.node_id).toMatch(/^run-act-/);
+    expect(JSON.stringify(fixture.model.prompts[1]?.at(-1))).toContain("does not match the schema");
     expect(eventsOf(await fixture.read(), "reply")[0]?.reply).toBe('{"sum":3}');
   });
 
   it("fails if the model never gives it", async () => {
-    const fixture = await createAgentFixture(() => ({ text: "No." }), { answer, maxIterations: 2 });
+    const fixture = await createAgentFixture(() => ({ text: "No." }), { answer });
     const run = await fixture.ask("Add");
-    expect(await run.ended).toMatchObject({ status: "error", code: "iteration_limit" });
-    expect(fixture.model.requests.length).toBeLessThan(8);
-    // Reported once; the other error is the end of the run.
-    expect(eventsOf(await fixture.read(), "error").map(({ code }) => code)).toEqual([
-      "iteration_limit",
-      "iteration_limit",
-    ]);
+    expect(await run.ended).toMatchObject({ status: "error", code: "model_output_invalid" });
+    expect(fixture.model.requests).toHaveLength(2);
+  });
+
+  it("of a request replaces that of the agent", async () => {
+    const fixture = await createAgentFixture([{ text: '{"city": "Oslo"}' }], { answer });
+    const outputSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+    await (
+      await fixture.agent.answer(fixture.session, "Where?", { outputSchema })
+    ).ended;
+    expect(eventsOf(await fixture.read(), "reply")[0]?.reply).toBe('{"city":"Oslo"}');
+  });
+
+  it("needs a schema that can be used", () => {
+    const opaque = { "~standard": { version: 1, vendor: "own", validate: () => ({ value: 1 }) } } as const;
+    for (const [wrong, option] of [
+      [{}, "answer.schema"],
+      [{ schema: 5 }, "answer.schema"],
+      [{ schema: opaque }, "answer.inputSchema"],
+    ] as const)
+      expect(() => agent({ model: "offline", answer: wrong as { schema: typeof opaque } })).toThrow(
+        expect.objectContaining({ code: "invalid_arguments", details: { option } }),
+      );
   });
 });

@@ -5,7 +5,7 @@
 import type { NodeContext } from "../../graph/index.ts";
 import { runCalls } from "../run-calls.ts";
 import { runConcurrently } from "../run-concurrently.ts";
-import { findSpentBudget, type TotContext } from "./ask-model.ts";
+import { findSpentBudget, type TotContext } from "./tot-context.ts";
 import { fitText, type ThoughtCall } from "./read-thoughts.ts";
 import { measureDepth, ROOT, type TotState } from "./tot-state.ts";
 import { shorten } from "../../protocol/cut-text.ts";

@@ -8,7 +8,7 @@
  */
 import type { NodeContext } from "../../graph/index.ts";
 import type { ErrorEvent, TotBacktrackEvent } from "../../protocol/events.generated.ts";
-import { findSpentBudget, type TotContext } from "./ask-model.ts";
+import { findSpentBudget, type TotContext } from "./tot-context.ts";
 import type { SearchOutcome } from "./prompts.ts";
 import {
   findParent,

@@ -6,11 +6,13 @@
  */
 import type { NodeContext } from "../../graph/index.ts";
 import type { PartContext } from "../../graph/graph.ts";
-import { hasStructuredOutput } from "../create-format.ts";
+import { hasStructuredOutput } from "../../models/model-fault.ts";
+import { askForJson } from "../ask-for-json.ts";
+import { createWarning } from "../create-warning.ts";
 import { runConcurrently } from "../run-concurrently.ts";
-import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext } from "./ask-model.ts";
+import type { ThinkResult } from "../think.ts";
 import { type CallFailure, FailedCalls } from "./failed-calls.ts";
-import { askForProposals, askForSample, askForStepsAgain, PROPOSALS_FORMAT } from "./prompts.ts";
+import { askForProposals, askForSample, STEPS } from "./prompts.ts";
 import {
   type CandidateThought,
   isBlankOutput,
@@ -20,6 +22,7 @@ import {
   readSample,
   type ThoughtLimits,
 } from "./read-thoughts.ts";
+import { closeCalls, findSpentBudget, type TotContext } from "./tot-context.ts";
 import { MAX_LEVEL_BYTES } from "./tot-settings.ts";
 import { findParent, listChildren, listSteps, measureDepth, nameChild, ROOT, type TotState } from "./tot-state.ts";
 
@@ -36,8 +39,8 @@ type ExpansionAnswer = StoredExpansion & {
   readonly failure?: CallFailure;
   /** True if there is no step although the model did not say so: its answer was cut off or empty. */
   readonly isUnread?: boolean;
-  /** True if its answer was empty, also when asked again. */
-  readonly isBlank?: boolean;
+  /** Why its answer could not be used, also when asked again. */
+  readonly fault?: string;
 };
 
 interface ExpansionCall {
@@ -49,14 +52,6 @@ interface ExpansionCall {
   readonly isWhole: boolean;
 }
 
-/** The answers for one thought. */
-interface PendingExpansion {
-  readonly answers: (ExpansionAnswer | undefined)[];
-  /** Number of calls that have not ended. */
-  waiting: number;
-  result: StoredExpansion | undefined;
-}
-
 export async function expandThoughts(context: TotContext, state: TotState, node: NodeContext) {
   const { search, stage } = context;
   const { frontier, startedAt } = state;
@@ -65,41 +60,38 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
   const maxBytes = shareBytes(frontier, shares);
   // A single call needs no separate part name.
   const name = calls.length === 1 ? undefined : search.generate;
-  const expansions = groupCalls(calls);
   const failed = new FailedCalls();
   let { tokens, isShort, isUnread } = state;
-  let blanks = 0;
+  const faults: string[] = [];
 
-  await runConcurrently(calls, search.concurrency, async (call) => {
-    const { parent, index, max, isWhole } = call;
-    const expansion = expansions.get(parent) as PendingExpansion;
-    const key = isWhole ? parent : `${parent}/${index}`;
+  const answers = await runConcurrently(calls, search.concurrency, async (call) => {
+    const key = call.isWhole ? call.parent : `${call.parent}/${call.index}`;
     // Remembered answers count even if a budget is used up.
-    if (node.has(key) || (!failed.shouldStop && findSpentBudget(context, startedAt, tokens) === undefined)) {
-      const limits = { max, maxCharacters: MAX_CHARACTERS, maxBytes };
-      const work = (part: PartContext): Promise<ExpansionAnswer> =>
-        ask(context, state, call, part, node.signal, limits);
-      const recover = (error: unknown): ExpansionAnswer | undefined => {
-        const failure = failed.recover(error);
-        return failure === undefined ? undefined : { ...NOTHING, failure };
-      };
-      const answer = await node.once(key, work, { name, recover });
-      failed.record(answer);
-      if (answer.failure !== undefined || answer.isUnread === true) isUnread = true;
-      if (answer.isBlank === true) blanks++;
-      tokens += answer.tokens;
-      expansion.answers[index] = answer;
-    } else isShort = true;
-    if (--expansion.waiting === 0)
-      expansion.result = isWhole ? expansion.answers[0] : await join(context, expansion, parent, node);
+    if (!node.has(key) && (failed.shouldStop || findSpentBudget(context, startedAt, tokens) !== undefined)) {
+      isShort = true;
+      return undefined;
+    }
+    const limits = { max: call.max, maxCharacters: MAX_CHARACTERS, maxBytes };
+    const work = (part: PartContext): Promise<ExpansionAnswer> => ask(context, state, call, part, node.signal, limits);
+    const recover = (error: unknown): ExpansionAnswer | undefined => {
+      const failure = failed.recover(error);
+      return failure === undefined ? undefined : { ...NOTHING, failure };
+    };
+    const answer = await node.once(key, work, { name, recover });
+    failed.record(answer);
+    if (answer.failure !== undefined || answer.isUnread === true) isUnread = true;
+    if (answer.fault !== undefined) faults.push(answer.fault);
+    tokens += answer.tokens;
+    return answer;
   });
   failed.report(node, stage, state.best !== null);
+  const expansions = await joinAnswers(context, node, calls, answers);
 
   const thoughts: { [id: string]: CandidateThought } = {};
   const children: { [id: string]: number } = {};
   const results = frontier.flatMap((parent, rank) => {
     const share = shares[rank] ?? 0;
-    const result = expansions.get(parent)?.result;
+    const result = expansions.get(parent);
     if (share < search.candidates && (result?.candidates.length ?? 0) >= share) isShort = true;
     if (result === undefined) return [];
     for (const [index, candidate] of result.candidates.entries()) thoughts[nameChild(parent, index)] = candidate;
@@ -110,38 +102,40 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
   const cut = sum(results.map((result) => result.cut));
   if (cut > 0)
     node.emitWithResult(createWarning(`The model gave more than requested; ${cut} parts were left out`, stage));
-  if (blanks > 0)
-    node.emitWithResult(createWarning(`${blanks} answers of the model were empty, also when asked again`, stage));
+  if (faults.length > 0) {
+    const message = `${faults.length} answers of the model could not be used, also when asked again (${faults[0]})`;
+    node.emitWithResult(createWarning(message, stage));
+  }
   const halves = results.filter(({ isHalf }) => isHalf).length;
   if (halves > 0) node.emitWithResult(createWarning(`${halves} answers of the model were cut off`, stage));
   const made = state.made + sum(Object.values(children));
   return { thoughts, children, tokens, made, isShort, isUnread, rounds: state.rounds + 1 };
 }
 
-function groupCalls(calls: readonly ExpansionCall[]): ReadonlyMap<string, PendingExpansion> {
-  const expansions = new Map<string, PendingExpansion>();
-  for (const { parent } of calls) {
-    const expansion = expansions.get(parent);
-    if (expansion === undefined) expansions.set(parent, { answers: [], waiting: 1, result: undefined });
-    else expansion.waiting++;
-  }
-  return expansions;
-}
-
-/** Joins the samples of a thought. Stored, so that a restart gives the same result. */
-async function join(
+/** Joins the samples of each thought. Stored, so that a restart gives the same result. */
+async function joinAnswers(
   context: TotContext,
-  { answers }: PendingExpansion,
-  parent: string,
   node: NodeContext,
-): Promise<StoredExpansion | undefined> {
-  const given = answers.filter((answer) => answer !== undefined);
-  if (given.length === 0) return undefined;
-  return node.once(`${parent}/all`, async (): Promise<StoredExpansion> => {
-    const { left, ...result } = joinParsed(given);
-    await closeCalls(context, node.span, left, "the call was left out");
-    return result;
-  });
+  calls: readonly ExpansionCall[],
+  answers: readonly (ExpansionAnswer | undefined)[],
+): Promise<ReadonlyMap<string, StoredExpansion>> {
+  const given = new Map<string, ExpansionAnswer[]>();
+  const joined = new Map<string, StoredExpansion>();
+  for (const [at, { parent, isWhole }] of calls.entries()) {
+    const answer = answers[at];
+    if (answer === undefined) continue;
+    if (isWhole) joined.set(parent, answer);
+    else given.set(parent, [...(given.get(parent) ?? []), answer]);
+  }
+  for (const [parent, samples] of given) {
+    const work = async (): Promise<StoredExpansion> => {
+      const { left, ...result } = joinParsed(samples);
+      await closeCalls(context, node.span, left, "the call was left out");
+      return result;
+    };
+    joined.set(parent, await node.once(`${parent}/all`, work));
+  }
+  return joined;
 }
 
 const NOTHING = { candidates: [], cut: 0, isHalf: false, tokens: 0 };
@@ -158,22 +152,24 @@ async function ask(
   const steps = listSteps(state, parent);
   const isStructured = !isSample && hasStructuredOutput(context.model);
   const messages = isSample ? askForSample(context, steps) : askForProposals(context, steps, limits.max, isStructured);
-  const options = {
-    span,
-    signal,
-    withTools: true,
-    ...(isSample ? { sample: index } : {}),
-    ...(isStructured ? { format: PROPOSALS_FORMAT } : {}),
+  const read = (said: ThinkResult): ParsedThoughts | string => {
+    if (isBlankOutput(said)) return "it is empty";
+    return isSample ? readSample(said, limits) : readProposals(said, limits);
   };
-  let { thought, tokens } = await askModel(context, messages, options);
-  if (thought !== undefined && isBlankOutput(thought)) {
-    const again = await askModel(context, askForStepsAgain(messages), { ...options, label: "again" });
-    thought = again.thought;
-    tokens += again.tokens;
-  }
-  if (thought === undefined) return { ...NOTHING, cut: 1, tokens, isUnread: true };
-  if (isBlankOutput(thought)) return { ...NOTHING, tokens, isUnread: true, isBlank: true };
-  const { left, ...result } = isSample ? readSample(thought, limits) : readProposals(thought, limits);
+  const reply = await askForJson<ParsedThoughts>(
+    context,
+    { ...STEPS, format: isStructured ? STEPS.format : undefined, messages, read },
+    {
+      span,
+      signal,
+      channel: "thought",
+      ...(context.toolbox.names.length === 0 ? {} : { tools: context.toolbox.describe() }),
+      ...(isSample ? { sample: index } : {}),
+    },
+  );
+  const { tokens } = reply;
+  if (!("value" in reply)) return { ...NOTHING, tokens, isUnread: true, fault: reply.fault };
+  const { left, ...result } = reply.value;
   await closeCalls(context, span, left, "the call was left out");
   const isUnread = result.candidates.length === 0 && (result.isHalf || result.cut > 0);
   return { ...result, tokens, ...(isUnread ? { isUnread } : {}) };

@@ -7,7 +7,7 @@
 import { type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
 import type { NodeContext } from "../../graph/index.ts";
 import { PROVIDER_FAILURES } from "../../models/model-fault.ts";
-import { createWarning } from "./ask-model.ts";
+import { createWarning } from "../create-warning.ts";
 
 /** A failed call, stored as its result. */
 export type CallFailure = { readonly code: ErrorCode; readonly message: string };

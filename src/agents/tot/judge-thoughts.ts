@@ -11,13 +11,14 @@ import type { ModelMessage } from "../../models/model.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
 import { describeValue } from "../../protocol/fault.ts";
 import type { ThoughtToRate, TotSettings } from "./tot-settings.ts";
-import type { AnswerFormat } from "../create-format.ts";
+import { askForJson, type JsonReply, type ReplyForm } from "../ask-for-json.ts";
+import { createWarning } from "../create-warning.ts";
 import { runConcurrently } from "../run-concurrently.ts";
-import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext, type TotReply } from "./ask-model.ts";
 import { chooseThoughts, type JudgedThought, NEUTRAL_SCORE } from "./choose-thoughts.ts";
 import { type CallFailure, FailedCalls } from "./failed-calls.ts";
-import { askForRatingAgain, askForValue, askForVote, VALUE_FORMAT, VOTE_FORMAT } from "./prompts.ts";
+import { askForValue, askForVote, VALUE, VOTE } from "./prompts.ts";
 import { readValue, readVote, type ValueVerdict, type VoteVerdict } from "./read-verdict.ts";
+import { closeCalls, findSpentBudget, type TotContext } from "./tot-context.ts";
 import {
   findParent,
   type ThoughtJudgement,
@@ -30,24 +31,14 @@ import {
   type ThoughtStatus,
   type TotState,
 } from "./tot-state.ts";
-import { shorten } from "../../protocol/cut-text.ts";
 
-/** Maximum characters of an invalid answer that are shown to the model again. */
-const MAX_SHOWN = 2000;
+/** The rating, or why there is none. */
+type StoredRating<T extends Json> = JsonReply<T> & { readonly failure?: CallFailure };
 
-/** `verdict` is null if both answers were unreadable. */
-type StoredVerdict<T extends Json> = {
-  readonly verdict: T | null;
-  readonly tokens: number;
-  readonly failure?: CallFailure;
-  /** Why the second answer could not be read. */
-  readonly fault?: string;
-};
-
-/** Reads a rating, or returns its fault. */
-interface RatingReader<T extends Json> {
+/** A rating to ask for: its form, and how its text is read, with the fault if it cannot be. */
+interface Rating<T extends Json> extends ReplyForm {
+  readonly messages: () => readonly ModelMessage[];
   readonly read: (text: string) => T | string;
-  readonly format: AnswerFormat;
 }
 
 interface LevelVerdicts {
@@ -180,11 +171,11 @@ class ThoughtJudge {
     const name = asked.length === 1 ? undefined : "value";
     const sums = new Map(ids.map((id) => [id, { score: 0, solved: 0, given: 0, asked: 0 }]));
     await runConcurrently(asked, concurrency, async ({ id, sample }) => {
-      const prompt = (): readonly ModelMessage[] => askForValue(this.#context, listSteps(this.#state, id));
+      const messages = (): readonly ModelMessage[] => askForValue(this.#context, listSteps(this.#state, id));
       const key = `${id}/${sample}`;
       const value = await (typeof evaluate === "function"
         ? this.#rate(key, id, evaluate)
-        : this.#ask<ValueVerdict>(key, name, prompt, sample, { read: readValue, format: VALUE_FORMAT }));
+        : this.#ask<ValueVerdict>(key, name, sample, { ...VALUE, messages, read: readValue }));
       const sum = sums.get(id);
       if (value === undefined || sum === undefined) return;
       sum.asked++;
@@ -210,14 +201,17 @@ class ThoughtJudge {
     const votes = ids.map((id) => ({ id, all: 0, solved: 0 }));
     let given = 0;
     let wasAsked = false;
-    const prompt = (): readonly ModelMessage[] =>
-      askForVote(
-        this.#context,
-        ids.map((id) => listSteps(this.#state, id)),
-      );
-    const read = (text: string): VoteVerdict | string => readVote(text, ids.length);
+    const rating: Rating<VoteVerdict> = {
+      ...VOTE,
+      messages: () =>
+        askForVote(
+          this.#context,
+          ids.map((id) => listSteps(this.#state, id)),
+        ),
+      read: (text) => readVote(text, ids.length),
+    };
     await runConcurrently(Array.from({ length: evaluations }), concurrency, async (_, sample) => {
-      const vote = await this.#ask<VoteVerdict>(String(sample), name, prompt, sample, { read, format: VOTE_FORMAT });
+      const vote = await this.#ask(String(sample), name, sample, rating);
       if (vote === undefined) return;
       wasAsked = true;
       const count = vote === null ? undefined : votes[vote.best];
@@ -274,50 +268,33 @@ class ThoughtJudge {
   async #ask<T extends Json>(
     key: string,
     name: string | undefined,
-    prompt: () => readonly ModelMessage[],
     sample: number,
-    { read, format }: RatingReader<T>,
+    { messages, read, ...form }: Rating<T>,
   ): Promise<T | null | undefined> {
+    const { search } = this.#context;
+    const { signal } = this.#node;
     // Remembered ratings count even if a budget is used up.
     const isSpent = findSpentBudget(this.#context, this.#state.startedAt, this.#tokens) !== undefined;
     if ((isSpent || this.#failed.shouldStop) && !this.#node.has(key)) return undefined;
-    const work = (part: PartContext): Promise<StoredVerdict<T>> =>
-      this.#judge(part, prompt(), sample, { read, format });
-    const recover = (error: unknown): StoredVerdict<T> | undefined => {
+    const work = ({ span }: PartContext): Promise<StoredRating<T>> =>
+      askForJson<T>(
+        this.#context,
+        { ...form, messages: messages(), read: ({ result }) => read(result.text) },
+        { span, signal, channel: "judgement", ...(search.evaluations === 1 ? {} : { sample }) },
+      );
+    const recover = (error: unknown): StoredRating<T> | undefined => {
       const failure = this.#failed.recover(error);
-      return failure === undefined ? undefined : { verdict: null, tokens: 0, failure };
+      return failure === undefined ? undefined : { fault: "", tokens: 0, failure };
     };
-    const given = await this.#node.once<StoredVerdict<T>>(key, work, { name, recover });
+    const given = await this.#node.once<StoredRating<T>>(key, work, { name, recover });
     this.#failed.record(given);
     this.#tokens += given.tokens;
-    if (given.verdict === null && given.failure === undefined) {
+    if ("value" in given) return given.value;
+    if (given.failure === undefined) {
       this.#faults++;
-      this.#fault ||= given.fault ?? "";
+      this.#fault ||= given.fault;
     }
-    return given.verdict;
-  }
-
-  /** Calls the model, and once more with the fault if the answer cannot be read. */
-  async #judge<T extends Json>(
-    { span }: PartContext,
-    messages: readonly ModelMessage[],
-    sample: number,
-    { read, format }: RatingReader<T>,
-  ): Promise<StoredVerdict<T>> {
-    const { signal } = this.#node;
-    const { evaluations } = this.#context.search;
-    const options = { span, signal, format, channel: "judgement" as const, ...(evaluations === 1 ? {} : { sample }) };
-    const first = await askModel(this.#context, messages, options);
-    const verdict = readReply(first, read);
-    if (typeof verdict !== "string") return { verdict, tokens: first.tokens };
-    const said = shorten(first.thought?.result.text ?? "", MAX_SHOWN);
-    const second = await askModel(this.#context, askForRatingAgain(messages, said, verdict), {
-      ...options,
-      label: "again",
-    });
-    const tokens = first.tokens + second.tokens;
-    const corrected = readReply(second, read);
-    return typeof corrected === "string" ? { verdict: null, tokens, fault: corrected } : { verdict: corrected, tokens };
+    return null;
   }
 }
 
@@ -332,9 +309,4 @@ function readScore(score: unknown): number {
 function readTest(isSolved: unknown): boolean {
   if (typeof isSolved === "boolean") return isSolved;
   throw new LoomError("invalid_arguments", `\`isSolved\` must return true or false, not ${describeValue(isSolved)}`);
-}
-
-/** Returns the verdict, or the fault of the answer. */
-function readReply<T extends Json>({ thought }: TotReply, read: (text: string) => T | string): T | string {
-  return thought === undefined ? "it is too long" : read(thought.result.text);
 }

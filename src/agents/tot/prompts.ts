@@ -4,7 +4,8 @@
  */
 import type { QuestionContext } from "../agent-kind.ts";
 import type { ModelMessage } from "../../models/model.ts";
-import { createFormat, createReasonedFormat } from "../create-format.ts";
+import { createFormat, createReasonedFormat, type ReplyForm } from "../ask-for-json.ts";
+import { composePrompt } from "../compose-question.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 
 /** A thought on the path, its tool calls and their results. */
@@ -20,7 +21,7 @@ export interface PathStep {
 const MAX_OBSERVED = 60_000;
 const MAX_AGAIN = 200;
 
-/** `isStructured` if the answer is requested with `PROPOSALS_FORMAT`. */
+/** `isStructured` if the answer is requested with a format. */
 export function askForProposals(
   context: QuestionContext,
   path: readonly PathStep[],
@@ -35,17 +36,27 @@ export function askForProposals(
   ]);
 }
 
-export const PROPOSALS_FORMAT = createFormat("next_steps", {
-  steps: { type: "array", items: { type: "string" } },
-});
-export const VALUE_FORMAT = createReasonedFormat("rating", {
-  score: { type: "number", description: "From 0 to 1" },
-  solved: { type: "boolean" },
-});
-export const VOTE_FORMAT = createReasonedFormat("vote", {
-  best: { type: "integer", description: "Number of the best candidate, from 1" },
-  solved: { type: "boolean" },
-});
+const ratingAgain = (fault: string): string =>
+  `That rating cannot be used: ${fault}. Give the line of JSON alone, in the same form.`;
+
+export const STEPS: ReplyForm = {
+  format: createFormat("next_steps", { steps: { type: "array", items: { type: "string" } } }),
+  again: (fault) => `That answer cannot be used: ${fault}. Answer in the form that was asked for.`,
+};
+export const VALUE: ReplyForm = {
+  format: createReasonedFormat("rating", {
+    score: { type: "number", description: "From 0 to 1" },
+    solved: { type: "boolean" },
+  }),
+  again: ratingAgain,
+};
+export const VOTE: ReplyForm = {
+  format: createReasonedFormat("vote", {
+    best: { type: "integer", description: "Number of the best candidate, from 1" },
+    solved: { type: "boolean" },
+  }),
+  again: ratingAgain,
+};
 
 export function askForSample(context: QuestionContext, path: readonly PathStep[]): readonly ModelMessage[] {
   return compose(context, path, [
@@ -76,33 +87,6 @@ export function askForVote(
   ]);
 }
 
-/** Follows a rating that cannot be read. */
-export function askForRatingAgain(
-  first: readonly ModelMessage[],
-  answer: string,
-  fault: string,
-): readonly ModelMessage[] {
-  return askAgain(
-    first,
-    answer,
-    `That rating cannot be used: ${fault}. Give the line of JSON alone, in the same form.`,
-  );
-}
-
-/** Follows an answer without text. */
-export function askForStepsAgain(first: readonly ModelMessage[]): readonly ModelMessage[] {
-  return askAgain(first, "", "That answer is empty. Answer in the form that was asked for.");
-}
-
-function askAgain(first: readonly ModelMessage[], answer: string, text: string): readonly ModelMessage[] {
-  const said = answer.trim() === "" ? "(nothing)" : answer;
-  return [
-    ...first,
-    { role: "assistant", content: [{ type: "text", text: said }] },
-    { role: "user", content: [{ type: "text", text }] },
-  ];
-}
-
 /** How the search ended. */
 export type SearchOutcome = "solved" | "unsolved" | "dead";
 
@@ -124,17 +108,12 @@ export function askForAnswer(
 }
 
 function compose(
-  { system, history, question, files = [] }: QuestionContext,
+  context: QuestionContext,
   path: readonly PathStep[] | undefined,
   task: readonly string[],
 ): readonly ModelMessage[] {
   const steps = path === undefined ? [] : [`Steps so far:\n${describePaths([path]).join("")}`];
-  const text = [`Question:\n${question}`, ...steps, task.join("\n")].join("\n\n");
-  return [
-    ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
-    ...history,
-    { role: "user", content: [{ type: "text", text }, ...files] },
-  ];
+  return composePrompt(context, [...steps, task.join("\n")]);
 }
 
 /** Observations are shown only where a step appears first, and share the available space. */

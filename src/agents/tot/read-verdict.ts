@@ -6,6 +6,7 @@ import type { Json } from "../../protocol/index.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 import { removeThinking } from "../../models/think-tags.ts";
+import { isBlank } from "../compose-question.ts";
 import { findField, isCutOff, listObjectsIn, removeFences } from "../read-json.ts";
 import { findLast, NUMBER, readScore, readTruth, scoreIn, TRUTH } from "../read-score.ts";
 
@@ -134,10 +135,6 @@ function readCandidate(given: Json | undefined): number | undefined {
 
 function isSolved(given: Json | undefined): boolean {
   return readTruth(given) === true;
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === "";
 }
 
 const MAX_QUOTE = 60;

@@ -1,13 +1,15 @@
 /** Tree of Thoughts as a graph: generate thoughts, rate them, run their tools, then continue, backtrack or answer. */
 import { defineGraph, END, type NodeContext } from "../../graph/index.ts";
-import { describeCut, describeEmpty } from "../describe-cut.ts";
+import { listOpenCalls } from "../agent-run.ts";
 import { isBlank } from "../compose-question.ts";
+import { describeCut, describeEmpty } from "../create-warning.ts";
+import { think } from "../think.ts";
 import { actOnThoughts, listActing } from "./act-on-thoughts.ts";
-import { askModel, closeCalls, type TotContext } from "./ask-model.ts";
 import { decideNext, findFinalThought, goBack } from "./decide-next.ts";
 import { expandThoughts } from "./expand-thoughts.ts";
 import { judgeThoughts } from "./judge-thoughts.ts";
 import { askForAnswer } from "./prompts.ts";
+import { closeCalls, type TotContext } from "./tot-context.ts";
 import { channels, listSteps, type TotState } from "./tot-state.ts";
 
 export function createTotGraph(context: TotContext) {
@@ -41,19 +43,14 @@ async function giveAnswer(context: TotContext, state: TotState, { span, signal }
   const { run, model, stage } = context;
   context.answerNodeId = span.nodeId;
   // Calls of thoughts that were not continued, and of answers that a crash cut off.
-  const open = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
-  await closeCalls(context, span, open, "the search ended");
+  await closeCalls(context, span, listOpenCalls(run), "the search ended");
   const outcome = state.outcome ?? "unsolved";
   const end = findFinalThought(context, state, outcome);
   const steps = end === null ? [] : listSteps(state, end);
-  const { thought } = await askModel(context, askForAnswer(context, steps, outcome), {
-    span,
-    signal,
-    channel: "answer",
-  });
-  const isAnswered = !isBlank(thought?.result.text ?? "");
-  if (thought === undefined) return { isAnswered };
-  const { finishReason } = thought.result;
+  const asked = askForAnswer(context, steps, outcome);
+  const { result } = await think(context, asked, { span, signal, channel: "answer" });
+  const { finishReason, text } = result;
+  const isAnswered = !isBlank(text);
   const cut = describeCut(finishReason, stage);
   if (cut !== undefined) void span.emit(cut);
   if (!isAnswered) void span.emit(describeEmpty(model, finishReason, stage));

@@ -7,6 +7,7 @@ import {
   type OptionTable,
   orElse,
   readOptions,
+  withDefault,
 } from "../../protocol/read-options.ts";
 import { ruleOfSetting, STRATEGY_SETTINGS } from "../../protocol/strategy-settings.ts";
 
@@ -83,45 +84,37 @@ const MAX_CONCURRENCY = 1000;
 
 const { search, generator, evaluator, samples, threshold, beam, candidates, depth, backtracks } = STRATEGY_SETTINGS;
 
-export const TOT_OPTIONS: OptionTable<TotOptions> = {
-  strategy: ruleOfSetting(search.uses.tot),
-  beam: ruleOfSetting(beam.uses.tot),
-  threshold: ruleOfSetting(threshold.uses.tot),
-  generate: ruleOfSetting(generator.uses.tot),
-  candidates: ruleOfSetting(candidates.uses.tot),
-  evaluate: orElse(ruleOfSetting(evaluator.uses.tot), "a function", (value): value is never =>
-    FUNCTION_OPTION.accepts(value),
+export const TOT_OPTIONS = {
+  strategy: withDefault<"breadth" | "depth">(ruleOfSetting(search.uses.tot), search.uses.tot.defaultValue),
+  beam: withDefault<number>(ruleOfSetting(beam.uses.tot), beam.uses.tot.defaultValue),
+  threshold: ruleOfSetting<number>(threshold.uses.tot),
+  generate: withDefault<"propose" | "sample">(ruleOfSetting(generator.uses.tot), generator.uses.tot.defaultValue),
+  candidates: ruleOfSetting<number>(candidates.uses.tot),
+  evaluate: withDefault<NonNullable<TotOptions["evaluate"]>>(
+    orElse(ruleOfSetting<"value" | "vote">(evaluator.uses.tot), "a function", (value): value is never =>
+      FUNCTION_OPTION.accepts(value),
+    ),
+    evaluator.uses.tot.defaultValue,
   ),
   isSolved: FUNCTION_OPTION,
-  evaluations: ruleOfSetting(samples.uses.tot),
-  maxDepth: ruleOfSetting(depth.uses.tot),
-  maxBacktracks: ruleOfSetting(backtracks.uses.tot),
-  maxThoughts: acceptInteger(1, MAX_THOUGHTS),
-  maxTokens: acceptNumberAbove(0),
-  maxMs: acceptNumberAbove(0),
-  concurrency: acceptInteger(1, MAX_CONCURRENCY),
-};
+  evaluations: ruleOfSetting<number>(samples.uses.tot),
+  maxDepth: withDefault<number>(ruleOfSetting(depth.uses.tot), depth.uses.tot.defaultValue),
+  maxBacktracks: withDefault<number>(ruleOfSetting(backtracks.uses.tot), backtracks.uses.tot.defaultValue),
+  maxThoughts: withDefault(acceptInteger(1, MAX_THOUGHTS), 1000),
+  maxTokens: withDefault(acceptNumberAbove(0), 2_000_000),
+  maxMs: withDefault(acceptNumberAbove(0), 30 * 60_000),
+  concurrency: withDefault(acceptInteger(1, MAX_CONCURRENCY), 8),
+} as const satisfies OptionTable<TotOptions>;
 
 export function readSettings(options: TotOptions): TotSettings {
   const given = readOptions(TOT_OPTIONS, options, { isPart: true });
-  const { strategy = search.uses.tot.defaultValue } = given;
-  const { generate = generator.uses.tot.defaultValue, evaluate = evaluator.uses.tot.defaultValue } = given;
+  const { strategy, generate, evaluate } = given;
   const settings: TotSettings = {
-    beam: beam.uses.tot.defaultValue,
     // Breadth removes hopeless thoughts; depth continues only with promising ones.
     threshold: strategy === "breadth" ? 0.05 : 0.3,
     candidates: generate === "propose" ? 16 : 5,
     evaluations: evaluate === "vote" ? 3 : 1,
-    maxDepth: depth.uses.tot.defaultValue,
-    maxBacktracks: backtracks.uses.tot.defaultValue,
-    maxThoughts: 1000,
-    maxTokens: 2_000_000,
-    maxMs: 30 * 60_000,
-    concurrency: 8,
     ...given,
-    strategy,
-    generate,
-    evaluate,
     ...(typeof evaluate === "function" ? { evaluations: 1 } : {}),
   };
   if (strategy === "breadth" && settings.beam * settings.candidates > MAX_LEVEL)

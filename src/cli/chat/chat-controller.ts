@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename, extname, resolve } from "node:path";
 import { homedir } from "node:os";
 import type { MessageView } from "../../client/view.ts";
 import { isLoomError } from "../../protocol/index.ts";
@@ -17,7 +17,6 @@ import type { WaitingCall } from "../run/pending-approvals.ts";
 import { writeExport } from "../sessions/run-sessions.ts";
 import type { ChatBackend } from "./chat-backend.ts";
 import { type ChatFile, type ChatMessage, ChatConversation } from "./chat-conversation.ts";
-import { findMediaType } from "./find-media-type.ts";
 import { describeSlashCommand, readSlashInput, SLASH_COMMANDS, type SlashName } from "./slash-commands.ts";
 import { formatThoughts } from "../screen/thought-rows.ts";
 import { type PaintText, paintRow, wrapRows } from "../screen/text-rows.ts";
@@ -53,6 +52,19 @@ const AGE_COLUMNS = 10;
 const MAX_FILE_BYTES = 25_000_000;
 /** Longest time between two Ctrl-C that leave the chat while a run is live, in milliseconds. */
 export const TWICE_MS = 2000;
+/** Media types of files, by the end of their name. */
+const MEDIA_TYPES: { readonly [extension: string]: string } = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+  ".pdf": "application/pdf",
+  ".json": "application/json",
+  ".md": "text/markdown",
+  ".csv": "text/csv",
+  ".html": "text/html",
+};
 /** Commands that do not wait for the inputs before them. `/retry` waits like a message. */
 const AT_ONCE: readonly SlashName[] = ["help", "retry", "stop"];
 
@@ -458,4 +470,16 @@ function describeFailure(error: unknown): string {
   if (error instanceof CliError) return error.hint === undefined ? error.message : `${error.message}; ${error.hint}`;
   if (isLoomError(error)) return error.message;
   return `internal error: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** Other files are text if they are valid UTF-8. */
+function findMediaType(name: string, bytes: Uint8Array): string {
+  const known = MEDIA_TYPES[extname(name).toLowerCase()];
+  if (known !== undefined) return known;
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return bytes.includes(0) ? "application/octet-stream" : "text/plain";
+  } catch {
+    return "application/octet-stream";
+  }
 }

@@ -5,9 +5,8 @@
  * Invariant: at most `height` rows, none wider than `width`, and the cursor is inside them.
  */
 import type { TurnView } from "../../client/index.ts";
-import { cutColumns, measureColumns, plural } from "../fit-text.ts";
+import { cutColumns, formatDuration, measureColumns, plural } from "../fit-text.ts";
 import type { CursorPosition } from "../live-rows.ts";
-import { formatDuration } from "../screen/format-note.ts";
 import type { UnsentMessage } from "./chat-controller.ts";
 import type { InputLayout } from "./input-editor.ts";
 import { describeSlashCommand, type SlashCommand } from "./slash-commands.ts";

@@ -4,8 +4,7 @@
  */
 import type { MessagePart, TurnView } from "../../client/index.ts";
 import type { MessageView } from "../../client/view.ts";
-import { cleanText, plural } from "../fit-text.ts";
-import { formatDuration } from "../screen/format-note.ts";
+import { cleanText, formatDuration, plural } from "../fit-text.ts";
 import { summarizeThoughts } from "../screen/thought-rows.ts";
 import { type ShownTodoLists, hasErrorOfEnd } from "../screen/turn-rows.ts";
 

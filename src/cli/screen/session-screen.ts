@@ -86,7 +86,8 @@ export class SessionScreen {
 
   /** Writes a line to standard error, after which a terminal shows nothing new before the turn is over. */
   lastLine(text: string): void {
-    this.line(text);
+    // A terminal shows ^C where the cursor is.
+    this.line(this.showsFailures ? `\r${text}` : text);
     // The line has removed the rows.
     this.#draw(false);
     this.#isFrozen = this.#held === undefined;

@@ -1,8 +1,7 @@
 /** Formats the thoughts of a run: the tree or the graph of a search, and one line about its progress. */
 import type { GraphView, TreeView, TurnView } from "../../client/index.ts";
 import type { GraphNodeView, ThoughtView } from "../../client/view.ts";
-import { cutColumns, plural } from "../fit-text.ts";
-import { formatDuration } from "./format-note.ts";
+import { cutColumns, formatDuration, plural } from "../fit-text.ts";
 import type { PaintText } from "./text-rows.ts";
 
 /** Rows of a tree or graph; a search may have thousands of thoughts. */

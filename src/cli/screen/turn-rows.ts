@@ -5,8 +5,7 @@
 import type { DataBlock, MessagePart, SessionView, ToolCall, TurnView } from "../../client/index.ts";
 import type { MessageView, TodoPart } from "../../client/view.ts";
 import type { Json } from "../../protocol/index.ts";
-import { cutColumns, plural } from "../fit-text.ts";
-import { formatDuration, formatNote, type Note } from "./format-note.ts";
+import { cutColumns, formatDuration, measureColumns, plural } from "../fit-text.ts";
 import { formatCells, formatMarkdown } from "./markdown-rows.ts";
 import { listCitedSources } from "./piped-answer.ts";
 import { type PaintText, paintRow, type StyledText, wrapRows } from "./text-rows.ts";
@@ -19,6 +18,20 @@ const TABLE_ROWS = 30;
 const MESSAGE_ROWS = 12;
 /** Characters of the end of a text that are formatted while it streams. */
 const LIVE_CHARACTERS = 20_000;
+
+/** One line about a run: a sign, a name, text, and an end that is never cut off. */
+interface Note {
+  /** Indentation levels; default: 0. */
+  readonly indent?: number;
+  readonly style?: "cyan" | "green" | "red" | "yellow" | "dim";
+  readonly sign: string;
+  readonly name: string;
+  readonly text?: string;
+  readonly end?: string;
+}
+
+/** The indentation takes at most this fraction of the line: 1/4. */
+const INDENT_SHARE = 4;
 
 export interface TurnRowOptions {
   readonly width: number;
@@ -163,12 +176,11 @@ export class TurnRows {
     ];
     const why =
       reason === undefined || status === "completed" ? "" : `${reason}${code === undefined ? "" : ` (${code})`}`;
-    const { width, paint } = this.#options;
     return [
       ...(status === "error" && why !== "" && !hasErrorOfEnd(turn)
         ? this.#wrap([{ text: `the run failed: ${why}`, style: "red" }])
         : []),
-      paint("dim", cutColumns(parts.join(", "), width)),
+      ...this.#wrap([{ text: parts.join(", "), style: "dim" }]),
     ];
   }
 
@@ -199,6 +211,35 @@ export class TurnRows {
     // One column is kept free: terminals differ in the width of some signs.
     return formatNote(note, width - 1, paint);
   }
+}
+
+/** The line always fits the width. */
+function formatNote(
+  { indent = 0, style, sign, name, text = "", end = "" }: Note,
+  width: number,
+  paint: PaintText,
+): string {
+  const margin = " ".repeat(Math.min(2 * indent, Math.floor(width / INDENT_SHARE)));
+  const room = width - margin.length - measureColumns(sign) - 1;
+  const shownEnd = end === "" ? "" : ` ${cutColumns(end, Math.floor(room / 2))}`;
+  const shownName = cutColumns(name, Math.floor(room / 2) - (shownEnd === "" ? 0 : 1));
+  const left = room - measureColumns(shownName) - measureColumns(shownEnd) - (shownName === "" ? 0 : 1);
+  const words =
+    left < 2
+      ? ""
+      : cutColumns(
+          text
+            .slice(0, 4 * width)
+            .trim()
+            .replaceAll(/\s+/g, " "),
+          left,
+        );
+  const parts = [
+    style === undefined ? sign : paint(style, sign),
+    ...(shownName === "" ? [] : [paint("bold", shownName)]),
+    ...(words === "" ? [] : [words]),
+  ];
+  return `${margin}${parts.join(" ")}${shownEnd === "" ? "" : paint("dim", shownEnd)}`;
 }
 
 /** True if an error in the messages of the turn says why the run failed. */

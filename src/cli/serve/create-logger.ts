@@ -42,7 +42,7 @@ export async function createLogger(
     (fields: object, message: string): void => {
       if (LEVELS.indexOf(level) < least) return;
       const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-      const safe = redactor.cleanValue(given, { maxCharacters: MAX_CHARACTERS }) as object;
+      const safe = redactor.cleanValue(given, MAX_CHARACTERS) as object;
       logger[level](safe, redactor.cleanText(message, MAX_CHARACTERS));
     };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };

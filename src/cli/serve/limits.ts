@@ -13,6 +13,7 @@ import {
   defineOptional,
   describeGivenValue,
   durationOrNone,
+  type OptionalSetting,
   type Setting,
   type SettingKind,
   type SettingWithDefault,
@@ -21,18 +22,25 @@ import {
   wholeNumber,
 } from "./setting.ts";
 
-const GROUP = "Limits";
-
 /** A limit that is an option of the server, with its name there. */
 interface ServerLimit extends SettingWithDefault<number> {
   readonly option: keyof ServerLimits;
 }
 
 function limit(option: keyof ServerLimits, kind: SettingKind<number>, about: string): ServerLimit {
-  return { ...define(GROUP, kind, SERVER_LIMITS[option], about), option };
+  return { ...define(kind, SERVER_LIMITS[option], about), option };
 }
 
 const count = wholeNumber("a number", 1);
+
+function ofCredential(name: keyof typeof DEFAULT_PRINCIPAL_LIMITS, about: string): SettingWithDefault<number> {
+  return define<number>(count, DEFAULT_PRINCIPAL_LIMITS[name], about);
+}
+
+/** There is none by default. */
+function noLimit(kind: SettingKind<number>, about: string): OptionalSetting<number> {
+  return defineOptional(kind, about, "no limit");
+}
 
 export const LIMITS = {
   heartbeat: limit("heartbeatMs", durationOrNone, "interval between heartbeats on idle streams"),
@@ -42,14 +50,13 @@ export const LIMITS = {
     durationOrNone,
     "time to wait for the outcome of a command before answering that it is pending",
   ),
-  "search-timeout": define(GROUP, timer, 2000, "maximum time of a search in sessions or the knowledge base"),
+  "search-timeout": define(timer, 2000, "maximum time of a search in sessions or the knowledge base"),
   "max-run-attempts": define(
-    GROUP,
     count,
     3,
     "maximum attempts of a run whose process dies, the first included; then it ends with too_many_attempts",
   ),
-  "max-sessions": define(GROUP, count, 4000, "maximum number of active sessions; further ones wait"),
+  "max-sessions": define(count, 4000, "maximum number of active sessions; further ones wait"),
   "max-body": limit("maxBodyBytes", bytes, "maximum size of a JSON request body"),
   "max-inline": limit("maxInlineBytes", bytes, "maximum size of the JSON request body of a message with files in it"),
   "max-message": limit("maxInboundLength", bytes, "maximum length of a WebSocket message in characters"),
@@ -84,59 +91,18 @@ export const LIMITS = {
   "max-sockets": limit("maxSockets", count, "maximum number of open WebSockets"),
   "max-subscriptions": limit("maxSubscriptions", count, "maximum number of streams on one WebSocket"),
   "max-connections": limit("maxConnections", count, "maximum number of open connections"),
-  "requests-per-minute": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.requestsPerMinute,
-    "requests per minute for each credential",
-  ),
-  "runs-per-minute": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.runsPerMinute,
-    "run starts per minute for each credential",
-  ),
-  "max-runs-per-token": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.maxRuns,
-    "concurrent runs of each credential, including queued runs",
-  ),
-  "max-streams-per-token": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.maxStreams,
-    "concurrent streams and WebSockets of each credential",
-  ),
-  "max-searches-per-token": define(
-    GROUP,
-    count,
-    DEFAULT_PRINCIPAL_LIMITS.maxSearches,
-    "concurrent searches of each credential; further ones wait",
-  ),
-  "tokens-per-day": defineOptional(
-    GROUP,
-    count,
-    "model tokens that the runs of each credential may use per UTC day",
-    "no limit",
-  ),
-  "max-sessions-per-owner": defineOptional(GROUP, count, "sessions that each owner may have", "no limit"),
-  "max-bytes-per-owner": defineOptional(GROUP, bytes, "total size of the runs that each owner may have", "no limit"),
-  "max-blobs-per-owner": defineOptional(GROUP, count, "images and files that each owner may have", "no limit"),
-  "max-blob-bytes-per-owner": defineOptional(
-    GROUP,
-    bytes,
-    "total size of the images and files that each owner may have",
-    "no limit",
-  ),
-  "audit-log-bytes": define(
-    GROUP,
-    bytes,
-    AUDIT_FILE_LIMITS.maxBytes,
-    "size at which the audit log is renamed to PATH.1",
-  ),
+  "requests-per-minute": ofCredential("requestsPerMinute", "requests per minute for each credential"),
+  "runs-per-minute": ofCredential("runsPerMinute", "run starts per minute for each credential"),
+  "max-runs-per-token": ofCredential("maxRuns", "concurrent runs of each credential, including queued runs"),
+  "max-streams-per-token": ofCredential("maxStreams", "concurrent streams and WebSockets of each credential"),
+  "max-searches-per-token": ofCredential("maxSearches", "concurrent searches of each credential; further ones wait"),
+  "tokens-per-day": noLimit(count, "model tokens that the runs of each credential may use per UTC day"),
+  "max-sessions-per-owner": noLimit(count, "sessions that each owner may have"),
+  "max-bytes-per-owner": noLimit(bytes, "total size of the runs that each owner may have"),
+  "max-blobs-per-owner": noLimit(count, "images and files that each owner may have"),
+  "max-blob-bytes-per-owner": noLimit(bytes, "total size of the images and files that each owner may have"),
+  "audit-log-bytes": define(bytes, AUDIT_FILE_LIMITS.maxBytes, "size at which the audit log is renamed to PATH.1"),
   "audit-log-files": define(
-    GROUP,
     wholeNumber("a number", 0, 1000),
     AUDIT_FILE_LIMITS.maxFiles,
     "number of renamed audit logs to keep",

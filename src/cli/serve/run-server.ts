@@ -15,11 +15,10 @@ import { collectDatabaseOptions, findUnusedSettings } from "../database-settings
 import { type AgentResources, openAgentResources } from "../agent-resources.ts";
 import { describeError } from "../explain-error.ts";
 import { findStore, hideCredentials, isDatabase } from "../find-store.ts";
-import { cutColumns } from "../fit-text.ts";
+import { cutColumns, formatDuration } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
 import { type LoadedAgents, loadAgents } from "../load-agents.ts";
 import { openStore } from "../open-store.ts";
-import { formatDuration } from "../screen/format-note.ts";
 import type { StoreParts } from "../store-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseServerKnowledgeBase } from "./choose-server-knowledge-base.ts";

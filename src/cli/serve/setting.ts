@@ -39,7 +39,6 @@ export interface Setting<T> {
   readonly findDefault?: (env: Environment, store?: string) => T;
   /** Has no flag, because other users can see flags, and is never printed. */
   readonly isSecret?: boolean;
-  readonly group: string;
 }
 
 export interface SettingWithDefault<T> extends Setting<T> {
@@ -54,23 +53,13 @@ export interface OptionalSetting<T> extends Setting<T> {
 export type ValueOf<S> =
   S extends SettingWithDefault<infer T> ? T : S extends OptionalSetting<infer T> ? T | undefined : never;
 
-export function define<T>(
-  group: string,
-  kind: Setting<T>["kind"],
-  defaultValue: T,
-  about: string,
-): SettingWithDefault<T> {
-  return { group, kind, defaultValue, about };
+export function define<T>(kind: Setting<T>["kind"], defaultValue: T, about: string): SettingWithDefault<T> {
+  return { kind, defaultValue, about };
 }
 
 /** Defines a setting without a default value. */
-export function defineOptional<T>(
-  group: string,
-  kind: Setting<T>["kind"],
-  about: string,
-  defaultLabel?: string,
-): OptionalSetting<T> {
-  return { group, kind, defaultValue: undefined, about, ...(defaultLabel === undefined ? {} : { defaultLabel }) };
+export function defineOptional<T>(kind: Setting<T>["kind"], about: string, defaultLabel?: string): OptionalSetting<T> {
+  return { kind, defaultValue: undefined, about, ...(defaultLabel === undefined ? {} : { defaultLabel }) };
 }
 
 export const text: SettingKind<string> = {

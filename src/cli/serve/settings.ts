@@ -13,7 +13,7 @@ import { readProxies } from "../../server/guard/read-proxies.ts";
 import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
 import { SESSION_DEFAULTS } from "../../engine/session-options.ts";
-import { DATABASE_SETTINGS, STORE } from "../database-settings.ts";
+import { DATABASE_SETTINGS } from "../database-settings.ts";
 import { type Environment, findKnowledgeBase, findStore, hideCredentials } from "../find-store.ts";
 import { AUDIT_WORDS } from "../audit-command.ts";
 import { isAgentName } from "../load-agents.ts";
@@ -42,12 +42,6 @@ import {
   wholeNumber,
 } from "./setting.ts";
 
-const ADDRESS = "Address";
-const AUTHENTICATION = "Authentication";
-const AGENTS = "Agents";
-const RUNNING = "Runs, streams and limits";
-const OBSERVABILITY = "Observability";
-
 const isOrigin = (item: string): boolean => /^https?:/.test(item) && URL.parse(item)?.origin === item;
 const isHost = (item: string): boolean => /^[^\s/@]+$/.test(item) && URL.parse(`http://${item}`) !== null;
 
@@ -73,81 +67,62 @@ export function listDefaultModels(env: Environment): readonly string[] {
   return ["offline", ...listKeyedModels(env).flatMap((model) => [model, `${parseModelName(model).provider}/*`])];
 }
 
-export const SETTINGS = {
-  host: define(ADDRESS, text, "127.0.0.1", "address or host name to listen on"),
-  port: define(ADDRESS, wholeNumber("a port number", 0, 65_535), 10_338, "port to listen on; 0 picks a free port"),
-  "allow-public": define(ADDRESS, toggle, false, "listen on a public address without authentication"),
-  "allow-links": define(
-    ADDRESS,
-    toggle,
-    false,
-    "without authentication: let other machines open share links, and nothing else",
-  ),
+const ADDRESS = {
+  host: define(text, "127.0.0.1", "address or host name to listen on"),
+  port: define(wholeNumber("a port number", 0, 65_535), 10_338, "port to listen on; 0 picks a free port"),
+  "allow-public": define(toggle, false, "listen on a public address without authentication"),
+  "allow-links": define(toggle, false, "without authentication: let other machines open share links, and nothing else"),
   "base-path": defineOptional(
-    ADDRESS,
     textOf("PATH", "a path such as /agents", isBasePath),
     "URL prefix for every route, such as /agents",
     "`/`",
   ),
-  hosts: define(
-    ADDRESS,
-    listOf("hosts", isHost),
-    [],
-    "additional host names that clients may use, such as agents.example.com",
-  ),
+  hosts: define(listOf("hosts", isHost), [], "additional host names that clients may use, such as agents.example.com"),
   origins: define(
-    ADDRESS,
     listOf("origins", isOrigin),
     [],
     "web origins that may call the API, such as https://app.example.com",
   ),
-  "dev-origins": define(
-    ADDRESS,
-    toggle,
-    false,
-    "allow pages of this machine on any port, such as a development server",
-  ),
+  "dev-origins": define(toggle, false, "allow pages of this machine on any port, such as a development server"),
   "trusted-proxies": define(
-    ADDRESS,
     listOf("IP addresses, CIDR ranges or the word loopback", isProxy),
     [],
     "proxies whose X-Forwarded-* headers are trusted: IP addresses, CIDR ranges such as 10.0.0.0/8, or loopback",
   ),
+} as const;
 
+const AUTHENTICATION = {
   auth: define(
-    AUTHENTICATION,
     chooseOf("auto", "on", "off"),
     "auto",
     "authentication; auto turns it on once a token was created or `jwks` is set",
   ),
   jwks: defineOptional(
-    AUTHENTICATION,
     textOf("URL", "an https URL, or an http URL on this machine", isJwksUrl),
     "JWKS URL of the token issuer",
   ),
-  "jwt-issuer": defineOptional(AUTHENTICATION, text, "expected `iss` claim of a JWT, matched exactly"),
-  "jwt-audience": defineOptional(AUTHENTICATION, text, "expected `aud` claim of a JWT"),
+  "jwt-issuer": defineOptional(text, "expected `iss` claim of a JWT, matched exactly"),
+  "jwt-audience": defineOptional(text, "expected `aud` claim of a JWT"),
   "jwt-scopes": defineOptional(
-    AUTHENTICATION,
     listOf(`scopes (${SCOPES.join(", ")})`, isScope),
     "the most scopes a JWT can have; others that it names are ignored",
     DEFAULT_SCOPES.join(","),
   ),
   "jwt-default-scopes": defineOptional(
-    AUTHENTICATION,
     listOf(`scopes (${SCOPES.join(", ")})`, isScope),
     "scopes of a JWT that names no Loom scope, within `jwt-scopes`",
     "none",
   ),
   "jwt-scope-prefix": defineOptional(
-    AUTHENTICATION,
     textOf("PREFIX", "a prefix without spaces, or none", (prefix) => /^\S+$/.test(prefix)),
     "prefix of Loom scopes in the claims of a JWT; with none, a plain `read` is a Loom scope",
     DEFAULT_SCOPE_PREFIX,
   ),
+} as const;
+
+const STORE = {
   store: {
     ...defineOptional(
-      STORE,
       { ...path, show: hideCredentials },
       "session store, a file or a postgres:// URL; blobs and tokens are kept in PATH-blobs and PATH-auth, or in the database",
     ),
@@ -156,111 +131,84 @@ export const SETTINGS = {
   },
   ...DATABASE_SETTINGS,
   lease: define(
-    STORE,
     timerFrom(1000),
     SESSION_DEFAULTS.ttlMs,
     "time after which others take over the sessions of a process whose machine lost power or network; those of a killed process are free earlier",
   ),
-  "retention-age": defineOptional(STORE, duration, "age at which finished runs are deleted", "keep all"),
-  "retention-bytes": defineOptional(
-    STORE,
-    bytes,
-    "total size of all runs above which the oldest are deleted",
-    "keep all",
-  ),
-  "retention-every": define(STORE, timer, 600_000, "interval between two deletions of old runs"),
+  "retention-age": defineOptional(duration, "age at which finished runs are deleted", "keep all"),
+  "retention-bytes": defineOptional(bytes, "total size of all runs above which the oldest are deleted", "keep all"),
+  "retention-every": define(timer, 600_000, "interval between two deletions of old runs"),
+} as const;
 
-  agents: defineOptional(
-    AGENTS,
-    path,
-    "JavaScript or TypeScript module whose default export has your own agents by name",
-  ),
+const AGENTS = {
+  agents: defineOptional(path, "JavaScript or TypeScript module whose default export has your own agents by name"),
   agent: defineOptional(
-    AGENTS,
     textOf("NAME", "the name of an agent", isAgentName),
     "agent for messages that name none: react, tot, got, agot or one of `agents`",
     "the first of `agents`, or `react`",
   ),
-  model: define(AGENTS, text, "offline", "provider and model, such as openai/gpt-5"),
+  model: define(text, "offline", "provider and model, such as openai/gpt-5"),
   models: {
     ...defineOptional(
-      AGENTS,
       listOf("models", isModel),
       "additional models that users can choose, such as offline,openai/gpt-5, all of a provider, such as openai/*, or none",
     ),
     defaultLabel: "`offline`, and the models that each provider with a key reports",
     findDefault: listDefaultModels,
   },
-  "base-url": defineOptional(AGENTS, url, "base URL of an OpenAI-compatible provider"),
+  "base-url": defineOptional(url, "base URL of an OpenAI-compatible provider"),
   "api-key": {
-    ...defineOptional(
-      AGENTS,
-      text,
-      "API key of the provider; the provider's own variable, such as OPENAI_API_KEY, also works",
-    ),
+    ...defineOptional(text, "API key of the provider; the provider's own variable, such as OPENAI_API_KEY, also works"),
     isSecret: true,
   },
-  "offline-delay": define(
-    AGENTS,
-    durationOrNone,
-    20,
-    "delay before each word of the offline model; shorter during a search",
-  ),
+  "offline-delay": define(durationOrNone, 20, "delay before each word of the offline model; shorter during a search"),
   reasoning: define(
-    AGENTS,
     chooseOf(...REASONING_LEVELS),
     "auto",
     "how much models reason before they answer, unless a message says otherwise",
   ),
-  system: defineOptional(AGENTS, text, "system prompt"),
-  titles: define(AGENTS, toggle, true, "let the model write the title of a session after its first answer"),
-  compression: define(AGENTS, toggle, true, "compress prompts that do not fit the context window of the model"),
+  system: defineOptional(text, "system prompt"),
+  titles: define(toggle, true, "let the model write the title of a session after its first answer"),
+  compression: define(toggle, true, "compress prompts that do not fit the context window of the model"),
   "record-prompts": define(
-    AGENTS,
     toggle,
     true,
     "store the exact prompt and response of every model call, for the owner of the session only",
   ),
-  workspace: defineOptional(AGENTS, path, "folder whose files agents may read, and write after approval"),
-  mcp: defineOptional(AGENTS, path, "JSON file with the MCP servers to use, under `mcpServers`"),
+  workspace: defineOptional(path, "folder whose files agents may read, and write after approval"),
+  mcp: defineOptional(path, "JSON file with the MCP servers to use, under `mcpServers`"),
   "tool-rules": define(
-    AGENTS,
     listOf("rules such as write_file=ask or react:http_fetch=deny", isToolRule),
     [],
     "tool permissions of the built-in agents, such as write_file=ask,http_fetch=deny; * matches all other tools, a prefix such as react: limits a rule to one agent",
   ),
   "expose-tool-errors": define(
-    AGENTS,
     toggle,
     false,
     "show the messages of unexpected exceptions in tools to clients and to the model; otherwise they get an ID, and the log has the message",
   ),
   "allow-fetch": define(
-    AGENTS,
     toggle,
     false,
     "allow agents to fetch public web pages, and messages to name files by their URL",
   ),
   kb: {
-    ...defineOptional(AGENTS, pathOrNone, "knowledge base to search, a file or a postgres:// URL, or none"),
+    ...defineOptional(pathOrNone, "knowledge base to search, a file or a postgres:// URL, or none"),
     defaultLabel: "the store if that is a database, otherwise `knowledge.db` next to the default store",
     findDefault: findKnowledgeBase,
   },
   set: define(
-    AGENTS,
     valueItems,
     [],
     "strategy settings of the built-in agents, such as tot.beam=5,agot.layers=3; a message can choose others",
   ),
   strict: define(
-    AGENTS,
     toggle,
     false,
     "send loom and export with only the types and fields of specification 001, unless a request has strict=0",
   ),
   caps: {
     ...define(
-      AGENTS,
       capItems,
       [],
       "highest values of the strategy settings that a message can choose, such as tot.beam=8, because they multiply the cost",
@@ -268,39 +216,58 @@ export const SETTINGS = {
     defaultLabel: DEFAULT_CAPS,
   },
   timestamps: define(
-    AGENTS,
     chooseOf("milliseconds", "seconds"),
     "milliseconds",
     "unit of the times in the engine dialect (specification 003)",
   ),
-  images: define(AGENTS, toggle, true, "fetch https images on behalf of the page, which cannot load them itself"),
+  images: define(toggle, true, "fetch https images on behalf of the page, which cannot load them itself"),
+} as const;
 
+const RUNNING = {
   drain: define(
-    RUNNING,
     durationOrNone,
     3000,
     "time in which /readyz answers 503 and all requests still work, before the server stops; Ctrl-C in a terminal skips it",
   ),
-  grace: define(RUNNING, durationOrNone, SERVER_LIMITS.graceMs, "time for live runs to finish when the server stops"),
+  grace: define(durationOrNone, SERVER_LIMITS.graceMs, "time for live runs to finish when the server stops"),
   "on-interruption": define(
-    RUNNING,
     chooseOf("resume", "fail"),
     "resume",
     "what to do with a run whose process died: run the interrupted nodes again, or end it; a message can choose",
   ),
-  limits: define(RUNNING, limitItems, {}, "limits of requests, streams, credentials and owners, such as max-body=1MB"),
+  limits: define(limitItems, {}, "limits of requests, streams, credentials and owners, such as max-body=1MB"),
+} as const;
 
-  metrics: define(OBSERVABILITY, toggle, true, "expose /metrics; requires prom-client"),
+const OBSERVABILITY = {
+  metrics: define(toggle, true, "expose /metrics; requires prom-client"),
   "log-level": define(
-    OBSERVABILITY,
     chooseOf("silent", "error", "warn", "info", "debug"),
     "info",
     "log level on standard error; runs are logged at info, their steps at debug",
   ),
-  "log-format": define(OBSERVABILITY, chooseOf("plain", "json"), "plain", "log format; json requires pino"),
-  "audit-log": defineOptional(OBSERVABILITY, pathOr(...AUDIT_WORDS), "file of the audit log, stdout, or none", "none"),
-  "audit-required": define(OBSERVABILITY, toggle, false, "refuse actions that the audit log cannot record"),
-  debug: define(OBSERVABILITY, toggle, false, "log stack traces and include them in the engine dialect"),
+  "log-format": define(chooseOf("plain", "json"), "plain", "log format; json requires pino"),
+  "audit-log": defineOptional(pathOr(...AUDIT_WORDS), "file of the audit log, stdout, or none", "none"),
+  "audit-required": define(toggle, false, "refuse actions that the audit log cannot record"),
+  debug: define(toggle, false, "log stack traces and include them in the engine dialect"),
+} as const;
+
+/** The settings by group, in the order of the docs. */
+export const SETTING_GROUPS = {
+  Address: ADDRESS,
+  Authentication: AUTHENTICATION,
+  Store: STORE,
+  Agents: AGENTS,
+  "Runs, streams and limits": RUNNING,
+  Observability: OBSERVABILITY,
+} as const;
+
+export const SETTINGS = {
+  ...ADDRESS,
+  ...AUTHENTICATION,
+  ...STORE,
+  ...AGENTS,
+  ...RUNNING,
+  ...OBSERVABILITY,
 } as const;
 
 export type SettingKey = keyof typeof SETTINGS;

@@ -5,12 +5,10 @@ import { type Environment, findStore, readVariable } from "../find-store.ts";
 import { cleanText } from "../fit-text.ts";
 import { defineOptional, path, readValue, type Setting, text, url, variableOf } from "../serve/setting.ts";
 
-const GROUP = "Commands that use a server";
-
 export const CLIENT_SETTINGS = {
-  server: defineOptional(GROUP, url, "address of a Loom server, used instead of a local store"),
-  "token-file": defineOptional(GROUP, path, "file with the token for the server"),
-  token: { ...defineOptional(GROUP, text, "token for the server, if there is no token file"), isSecret: true },
+  server: defineOptional(url, "address of a Loom server, used instead of a local store"),
+  "token-file": defineOptional(path, "file with the token for the server"),
+  token: { ...defineOptional(text, "token for the server, if there is no token file"), isSecret: true },
 } as const;
 
 type ClientSettingKey = keyof typeof CLIENT_SETTINGS;

@@ -7,13 +7,13 @@ import type { OutputStyle } from "../terminal.ts";
 /** Formats name, ID, owner, state and permissions in columns; tab-separated if the output is not a terminal. */
 export function formatTokens(tokens: readonly TokenInfo[], now: number, output: OutputStyle): string {
   const rows = tokens.map((token) => {
-    const about = [token.name, token.tokenId, token.owner, describeState(token, now)];
-    return { about, permissions: describePermissions(token) };
+    const about = [token.name, token.tokenId, token.owner];
+    return { about, state: [describeState(token, now), ...describePermissions(token)] };
   });
   if (output.columns === undefined)
-    return rows.map(({ about, permissions }) => `${[...about, ...permissions].map(cleanText).join("\t")}\n`).join("");
-  const cells = rows.map(({ about, permissions }) => [...about, permissions.join("  ")]);
-  return formatTable(["NAME", "ID", "OWNER", "STATE", "PERMISSIONS"], cells, output);
+    return rows.map(({ about, state }) => `${[...about, ...state].map(cleanText).join("\t")}\n`).join("");
+  const cells = rows.map(({ about, state }) => [...about, state.join("  ")]);
+  return formatTable(["NAME", "ID", "OWNER", "STATE"], cells, output);
 }
 
 /** Describes a token that was just created. */

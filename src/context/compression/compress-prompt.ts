@@ -12,8 +12,7 @@ import type { CompressionAppliedEvent, ErrorEvent } from "../../protocol/events.
 import { chooseCut, type ConversationTurns, type PromptCut, splitTurns } from "./choose-cut.ts";
 import type { CompressionContext } from "./compression-context.ts";
 import { COMPRESSION_DEFAULTS } from "./compression-options.ts";
-import type { Prompt } from "./compressor.ts";
-import { describeFailure, replaceTurns } from "./replace-turns.ts";
+import type { Prompt } from "./prompt-tokens.ts";
 import {
   describeCoverage,
   digestMessages,
@@ -27,6 +26,7 @@ import {
   writeSummaryMessage,
   writeSummaryText,
 } from "./summaries.ts";
+import { describeFailure, replaceTurns } from "./write-summary.ts";
 
 /** A summary or note that saves fewer tokens than this is not worth it. */
 const MIN_GAIN = 100;

@@ -7,11 +7,12 @@ import { joinUserMessages } from "../../models/join-user-messages.ts";
 import { ScriptedModel } from "../../models/testing.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import { createCompressor } from "./create-compressor.ts";
+import { Compressor } from "./compressor.ts";
 import { PromptTokens } from "./prompt-tokens.ts";
 import { conversations } from "../../../test/contracts/random-conversation.ts";
 import { splitTurns } from "./choose-cut.ts";
 import { loadTokenCounter } from "./token-counter.ts";
+import { fitPrompt } from "../../../test/contracts/fit-prompt.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const NUM_RUNS = LONG ? 2000 : 10;
@@ -42,11 +43,11 @@ it("keeps the budget, provider rules and required messages, and is idempotent", 
       scripts,
       async ({ messages, question, present }, contextWindow, keepTurns, kind) => {
         const model = createModel(kind);
-        const compressor = createCompressor({ contextWindow, keepTurns, pinned: [FACT] });
-        const options = { sessionId: "s", model, signal: SIGNAL, turnStart: present };
+        const compressor = new Compressor({ contextWindow, keepTurns, pinned: [FACT] });
+        const options = { model, signal: SIGNAL, turnStart: present };
         let fitted;
         try {
-          fitted = await compressor.fit({ messages }, options);
+          fitted = await fitPrompt(compressor, { messages }, options);
         } catch (error) {
           // Only required messages are left, and they alone are too large.
           expect(isLoomError(error) && error.code).toBe("prompt_too_large");
@@ -107,11 +108,11 @@ it("keeps the budget, provider rules and required messages, and is idempotent", 
         }
         const asked = model.requests.length;
         const asking = rest.findIndex((message) => message === own[present]);
-        const again = await compressor.fit({ messages: given }, { ...options, turnStart: asking });
+        const again = await fitPrompt(compressor, { messages: given }, { ...options, turnStart: asking });
         expect(again.messages).toEqual(given);
         expect(again.events.filter(({ type }) => type === "compression_applied")).toEqual([]);
         // The same prompt and a longer one use the same summary without new events or model calls.
-        const repeated = await compressor.fit({ messages }, options);
+        const repeated = await fitPrompt(compressor, { messages }, options);
         expect(repeated.messages).toEqual(given);
         expect(repeated.events.filter(({ type }) => type === "compression_applied")).toEqual([]);
         expect(model.requests.length).toBe(asked);

@@ -1,6 +1,12 @@
-/** What compressing one prompt needs: options, token budget, the event sink, and what is known about the session. */
-import type { LanguageModel } from "../../models/model.ts";
-import type { FitEvent, FitOptions } from "./compressor.ts";
+/** What compressing one prompt needs: what the caller knows about it, and what the compressor knows about its session. */
+import type { LanguageModel, ModelRequest } from "../../models/model.ts";
+import type {
+  CompressionAppliedEvent,
+  ErrorEvent,
+  LlmEndEvent,
+  LlmStartEvent,
+  UsageEvent,
+} from "../../protocol/events.generated.ts";
 import type { PromptTokens } from "./prompt-tokens.ts";
 import type { Budget, CompressionOptions } from "./compression-options.ts";
 import { createCancelled } from "../../models/attempt-monitor.ts";
@@ -9,16 +15,64 @@ import { ShortenedResults } from "./shorten-results.ts";
 import { Summaries } from "./summaries.ts";
 import { untilAborted } from "../../protocol/until-aborted.ts";
 
-export interface CompressionContext extends Omit<FitOptions, "onEvent" | "onError" | "createCallId"> {
+/**
+ * An event emitted during compression: `llm_start`, `usage` and `llm_end` of the calls that write a summary, `error` if
+ * no summary could be written, `compression_applied`.
+ */
+export type FitEvent = CompressionAppliedEvent | ErrorEvent | LlmEndEvent | LlmStartEvent | UsageEvent;
+
+/** What a compressor needs to know about one prompt. */
+export interface FitOptions {
+  /**
+   * Stands for the session of the prompt. Summaries of a session are reused, and are freed together with this object.
+   */
+  readonly session: object;
+  /**
+   * Model that will read the prompt. Its family determines how tokens are counted and the size of the context window.
+   */
+  readonly model: LanguageModel;
+  /** Cancels the compression, including a summary being written. */
+  readonly signal: AbortSignal;
+  /**
+   * Index of the first message of the current turn, not counting the system message. Default: the last user message.
+   */
+  readonly turnStart?: number;
+  /** True if the oldest messages of the session are missing from the prompt. The latest summary then replaces them. */
+  readonly isHistoryTruncated?: boolean;
+  /**
+   * Reads earlier `compression_applied` events from the log, newest first. Called if no cached summary makes the prompt
+   * fit.
+   */
+  readonly readEarlier?: () => Promise<readonly CompressionAppliedEvent[]>;
+  /**
+   * Receives each event immediately, including the cost of summaries for a prompt that is then rejected. The model is
+   * called after the promise of its `llm_start` has resolved. Promises of other events are not awaited and must not reject.
+   */
+  readonly emit: (event: FitEvent) => Promise<void>;
+  /** Creates IDs for the calls that write summaries. */
+  readonly createCallId: () => string;
+  /** Called when a summary is requested, and again with its text. Default: no function. */
+  readonly onCall?: (call: SummaryCall) => void;
+  /** Receives problems that concern the operator, such as a missing tokenizer package. They are not in the log. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** A model call that writes a summary. */
+export interface SummaryCall {
+  readonly callId: string;
+  readonly model: LanguageModel;
+  readonly request: ModelRequest;
+  /** Undefined until the model has answered. */
+  readonly text?: string;
+}
+
+export interface CompressionContext extends FitOptions {
   readonly tokens: PromptTokens;
   readonly budget: Budget;
   readonly memory: SessionMemory;
   readonly options: CompressionOptions;
   /** Returns the model that writes summaries. */
   readonly findWriter: (model: LanguageModel) => Promise<LanguageModel>;
-  /** For `llm_start` the returned promise must be awaited. */
-  readonly emit: (event: FitEvent) => void | Promise<void>;
-  readonly createCallId: () => string;
 }
 
 const MAX_REPORTED = 256;

@@ -3,7 +3,8 @@ import type { ModelSettings } from "../../models/model.ts";
 import { ScriptedModel } from "../../models/testing.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { checkCompressionOptions, type CompressionOptions, computeBudget } from "./compression-options.ts";
-import { createCompressor } from "./create-compressor.ts";
+import { fitPrompt } from "../../../test/contracts/fit-prompt.ts";
+import { Compressor } from "./compressor.ts";
 import { reply, say } from "../../../test/contracts/random-conversation.ts";
 
 const LONG = "the warp and the weft are woven on the loom ";
@@ -53,11 +54,11 @@ describe("the token budget", () => {
     const { limit, target } = budgetOf("gpt-4", options, settings);
     expect(target).toBeLessThanOrEqual(0.8 * limit);
     const model = new ScriptedModel(() => ({ text: "A fact. ".repeat(50) }), { modelId: "gpt-4" });
-    const compressor = createCompressor(options);
+    const compressor = new Compressor(options);
     const messages = [say("Hello")];
     for (let turn = 0; turn < 100; turn++) {
       messages.push(reply(`Answer ${turn} ${LONG.repeat(5)}`), say(`Question ${turn} ${LONG.repeat(5)}`));
-      await compressor.fit({ messages, settings }, { sessionId: "s", model, signal: new AbortController().signal });
+      await fitPrompt(compressor, { messages, settings }, { model, signal: new AbortController().signal });
     }
     expect(model.requests.length).toBeGreaterThan(0);
     expect(model.requests.length).toBeLessThan(20);

@@ -10,7 +10,7 @@ import {
 import type { LanguageModel, ModelChoice, ModelSettings } from "../../models/model.ts";
 import { findModelFamily } from "./model-family.ts";
 
-/** Options of `createCompressor` and of the agent option `compression`. */
+/** Options of the agent option `compression`. */
 export interface CompressionOptions {
   /** Share of the context window above which a prompt is compressed. Default: 0.8. */
   readonly threshold?: number;

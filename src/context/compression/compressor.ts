@@ -1,89 +1,112 @@
 /**
- * The contract of a compressor, which makes a prompt fit into the context window of a model. It changes only what is
- * sent to the model; the log keeps every message.
+ * Makes a prompt fit into the context window of a model: summarizes the oldest turns with a model and, if that is not
+ * enough, cuts tool results. It changes only what is sent to the model; the log keeps every message. Per session it keeps
+ * the latest summaries and which tool results were cut, so that the next prompt is compressed in the same way.
  *
- * Invariants: a valid prompt stays valid; the system message, the latest turns, open tool calls and pinned facts are
- * kept; a tool call stays together with its result; a prompt that fits is returned unchanged except for pinned facts.
+ * Invariants:
+ * - A valid prompt stays valid; the system message, the latest turns, open tool calls and pinned facts are kept; a tool
+ *   call stays together with its result; a prompt that fits is returned unchanged except for pinned facts.
+ * - At most one new summary per prompt; concurrent prompts of one session never request the same summary twice; a prompt
+ *   that cannot be made to fit is reported.
  */
-import type { LanguageModel, ModelMessage, ModelRequest } from "../../models/model.ts";
-import type {
-  CompressionAppliedEvent,
-  ErrorEvent,
-  LlmEndEvent,
-  LlmStartEvent,
-  UsageEvent,
-} from "../../protocol/events.generated.ts";
+import { createCancelled } from "../../models/attempt-monitor.ts";
+import type { LanguageModel, ModelMessage } from "../../models/model.ts";
+import { resolveModel } from "../../models/resolve-model.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { compressPrompt } from "./compress-prompt.ts";
+import { type FitOptions, SessionMemory } from "./compression-context.ts";
+import { checkCompressionOptions, type CompressionOptions, computeBudget } from "./compression-options.ts";
+import { boundTokens, type Prompt, PromptTokens } from "./prompt-tokens.ts";
+import { loadTokenCounter, type TokenCounter } from "./token-counter.ts";
 
-/** Makes prompts fit into the context window of a model. */
-export interface Compressor {
+export class Compressor {
+  readonly #options: CompressionOptions;
+  readonly #pin: (messages: readonly ModelMessage[]) => readonly ModelMessage[];
+  readonly #memories = new WeakMap<object, SessionMemory>();
+  readonly #counters = new WeakMap<TokenCounter, PromptTokens>();
+  #writer: Promise<LanguageModel> | undefined;
+  #hasReportedMissing = false;
+
+  /** Throws `invalid_arguments` for an invalid option. */
+  constructor(options: CompressionOptions = {}) {
+    checkCompressionOptions(options);
+    this.#options = options;
+    this.#pin = pinFacts(options.pinned ?? []);
+  }
+
   /**
-   * Returns the prompt unchanged if it fits, otherwise a shorter one. Throws `prompt_too_large` if it certainly cannot
-   * be made to fit, or `cancelled` if the signal is aborted.
+   * Returns the messages to send: unchanged if the prompt fits, otherwise fewer. Throws `prompt_too_large` if it certainly
+   * cannot be made to fit, or `cancelled` if the signal is aborted.
    */
-  fit(prompt: Prompt, options: FitOptions): Promise<FittedPrompt>;
+  async fit(given: Prompt, options: FitOptions): Promise<readonly ModelMessage[]> {
+    const { signal, model } = options;
+    assertNotAborted(signal);
+    const messages = this.#pin(given.messages);
+    const prompt = { ...given, messages };
+    const budget = computeBudget(this.#options, model, given.settings);
+    const isWhole = options.isHistoryTruncated !== true;
+    // Most prompts are short and need no tokenizer.
+    if (isWhole && boundTokens(prompt) <= budget.limit) return messages;
+    const tokens = await this.#findTokens(model);
+    await tokens.prepare(messages, signal);
+    assertNotAborted(signal);
+    if (tokens.missing !== undefined && !this.#hasReportedMissing) {
+      this.#hasReportedMissing = true;
+      options.onError?.(createMissingPackageError(tokens.missing));
+    }
+    const size = tokens.countRest(prompt) + tokens.countMessages(messages);
+    if (isWhole && size <= budget.limit) return messages;
+    let memory = this.#memories.get(options.session);
+    if (memory === undefined) this.#memories.set(options.session, (memory = new SessionMemory()));
+    const findWriter = (reader: LanguageModel) => this.#findWriter(reader);
+    return compressPrompt(prompt, { ...options, tokens, budget, memory, options: this.#options, findWriter });
+  }
+
+  async #findTokens(model: LanguageModel): Promise<PromptTokens> {
+    const counter = await loadTokenCounter(model);
+    let tokens = this.#counters.get(counter);
+    if (tokens === undefined) this.#counters.set(counter, (tokens = new PromptTokens(counter)));
+    return tokens;
+  }
+
+  async #findWriter(reader: LanguageModel): Promise<LanguageModel> {
+    if (this.#options.model === undefined) return reader;
+    this.#writer ??= resolveModel(this.#options.model);
+    try {
+      return await this.#writer;
+    } catch (error) {
+      // The next summary tries again.
+      this.#writer = undefined;
+      throw error;
+    }
+  }
 }
 
-/** The parts of a model request that count towards its size. `settings.maxOutputTokens` is kept free for the answer. */
-export type Prompt = Pick<ModelRequest, "messages" | "tools" | "responseFormat" | "settings">;
+function assertNotAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw createCancelled(signal.reason);
+}
+
+function createMissingPackageError(name: string): LoomError {
+  const message = `${name} could not be loaded, so tokens are estimated. For exact counts: npm install ${name}`;
+  return new LoomError("missing_package", message, { package: name, stage: "compression" });
+}
 
 /**
- * An event emitted during compression: `llm_start`, `usage` and `llm_end` of the calls that write a summary, `error` if
- * no summary could be written, `compression_applied`.
+ * Returns a function that appends the facts to the system message, which compression never changes. Adding them twice
+ * has no effect; without facts the messages stay unchanged.
  */
-export type FitEvent = CompressionAppliedEvent | ErrorEvent | LlmEndEvent | LlmStartEvent | UsageEvent;
-
-/** What a compressor needs to know about one prompt. */
-export interface FitOptions {
-  /** Session of the prompt. Summaries of a session are reused. */
-  readonly sessionId: string;
-  /**
-   * The object the session belongs to, such as its log. Sessions of different scopes may have the same ID. Cached
-   * summaries are freed together with it. Default: the compressor.
-   */
-  readonly scope?: object;
-  /**
-   * Model that will read the prompt. Its family determines how tokens are counted and the size of the context window.
-   */
-  readonly model: LanguageModel;
-  /** Cancels the compression, including a summary being written. */
-  readonly signal: AbortSignal;
-  /**
-   * Index of the first message of the current turn, not counting the system message. Default: the last user message.
-   */
-  readonly turnStart?: number;
-  /** True if the oldest messages of the session are missing from the prompt. The latest summary then replaces them. */
-  readonly isHistoryTruncated?: boolean;
-  /**
-   * Reads earlier `compression_applied` events from the log, newest first. Called if no cached summary makes the prompt
-   * fit.
-   */
-  readonly readEarlier?: () => Promise<readonly CompressionAppliedEvent[]>;
-  /**
-   * Receives each event immediately, including the cost of summaries for a prompt that is then rejected. For
-   * `llm_start` the returned promise is awaited before the model is called; if it rejects, the model is not called.
-   */
-  readonly onEvent?: (event: FitEvent) => void | Promise<void>;
-  /** Creates IDs for the calls that write summaries. Default: `summary.1`, `summary.2` and so on. */
-  readonly createCallId?: () => string;
-  /** Called when a summary is requested, and again with its text. Default: no function. */
-  readonly onCall?: (call: SummaryCall) => void;
-  /** Receives problems that concern the operator, such as a missing tokenizer package. They are not in the log. */
-  readonly onError?: (error: Error) => void;
-}
-
-/** A model call that writes a summary. */
-export interface SummaryCall {
-  readonly callId: string;
-  readonly model: LanguageModel;
-  readonly request: ModelRequest;
-  /** Undefined until the model has answered. */
-  readonly text?: string;
-}
-
-/** The result of `Compressor.fit`. */
-export interface FittedPrompt {
-  /** The messages to send. */
-  readonly messages: readonly ModelMessage[];
-  /** All events passed to `onEvent`. Empty if the prompt fits as it is or with a known summary. */
-  readonly events: readonly FitEvent[];
+function pinFacts(facts: readonly string[]): (messages: readonly ModelMessage[]) => readonly ModelMessage[] {
+  const lines = facts.map((fact) => fact.trim()).filter((fact) => fact !== "");
+  if (lines.length === 0) return (messages) => messages;
+  const block = ["Facts to keep in mind:", ...lines.map((line) => `- ${line}`)].join("\n");
+  // Reuse the message of the last prompt, so that its tokens are counted once.
+  let last: ModelMessage = { role: "system", content: block };
+  return (messages) => {
+    const [first, ...rest] = messages;
+    if (first?.role !== "system") return [{ role: "system", content: block }, ...messages];
+    if (first.content === block || first.content.endsWith(`\n\n${block}`)) return messages;
+    const content = `${first.content}\n\n${block}`;
+    if (last.content !== content) last = { role: "system", content };
+    return [last, ...rest];
+  };
 }

@@ -5,10 +5,12 @@
 import { createLoopYield } from "../../log/follow-records.ts";
 import { Buffer } from "node:buffer";
 import { isTextType } from "../../models/describe-file.ts";
-import type { AssistantPart, ModelMessage, ToolResultPart, UserPart } from "../../models/model.ts";
+import type { AssistantPart, ModelMessage, ModelRequest, ToolResultPart, UserPart } from "../../models/model.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import type { Prompt } from "./compressor.ts";
 import type { TokenCounter } from "./token-counter.ts";
+
+/** The parts of a model request that count towards its size. `settings.maxOutputTokens` is kept free for the answer. */
+export type Prompt = Pick<ModelRequest, "messages" | "tools" | "responseFormat" | "settings">;
 
 /** Tokens that providers add around a message, around a tool call or result, and around a tool. */
 const PER_MESSAGE = 4;

@@ -5,9 +5,10 @@ import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "../../models/model.ts";
 import { ScriptedModel } from "../../models/testing.ts";
 import type { CompressionAppliedEvent } from "../../protocol/events.generated.ts";
-import type { FitOptions, FittedPrompt } from "./compressor.ts";
-import { createCompressor } from "./create-compressor.ts";
+import type { FitOptions } from "./compression-context.ts";
+import { Compressor } from "./compressor.ts";
 import { callAndResult, reply, say } from "../../../test/contracts/random-conversation.ts";
+import { fitPrompt, type FittedPrompt } from "../../../test/contracts/fit-prompt.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const SIGNAL = new AbortController().signal;
@@ -25,16 +26,16 @@ const textOf = (messages: readonly ModelMessage[]): string => JSON.stringify(mes
 
 describe("concurrent prompts of one session", () => {
   it.runIf(LONG)("need as many summaries as prompts in separate sessions, in any order", async () => {
-    const work = async (order: readonly number[], sessionOf: (n: number) => string): Promise<number> => {
+    const work = async (order: readonly number[], sessionOf: (n: number) => object): Promise<number> => {
       const model = new ScriptedModel(() => ({ text: "So far, so good." }));
-      const compressor = createCompressor(WINDOW);
+      const compressor = new Compressor(WINDOW);
       const prompts = new Map<number, ModelMessage[]>();
       let paid = 0;
       for (const [step, n] of order.entries()) {
         const messages = prompts.get(n) ?? [say(`Question:\nReport\n\nTask ${n}`)];
         prompts.set(n, messages);
-        const options = { sessionId: sessionOf(n), model, signal: SIGNAL, turnStart: 0 };
-        const fitted = await compressor.fit({ messages }, options);
+        const options = { session: sessionOf(n), model, signal: SIGNAL, turnStart: 0 };
+        const fitted = await fitPrompt(compressor, { messages }, options);
         paid += fitted.events.filter(({ type }) => type === "usage").length;
         expect(textOf(fitted.messages)).toContain(`Task ${n}`);
         messages.push(...callAndResult(`c${n}_${step}`, `${n} ${step} ${LONG_TEXT.repeat(30)}`));
@@ -46,8 +47,9 @@ describe("concurrent prompts of one session", () => {
     let some = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(11), { minLength: 100, maxLength: 200 }), async (order) => {
-        const shared = await work(order, () => "one");
-        expect(shared).toBe(await work(order, String));
+        const [one, own] = [{}, Array.from({ length: 12 }, () => ({}))];
+        const shared = await work(order, () => one);
+        expect(shared).toBe(await work(order, (n) => own[n] as object));
         some += shared;
       }),
       { numRuns: 4, seed: 7 },
@@ -63,14 +65,15 @@ describe("concurrent prompts of one session", () => {
       if (++asked === 4) all.resolve();
       return { until: all.promise, text: "Done." };
     });
-    const compressor = createCompressor(WINDOW);
+    const compressor = new Compressor(WINDOW);
     const fits = [0, 1, 2, 3].map((n) => {
       const rounds = Array.from({ length: 9 }, (_, r) =>
         callAndResult(`c${n}_${r}`, `${n} ${LONG_TEXT.repeat(30)}`),
       ).flat();
-      return compressor.fit(
+      return fitPrompt(
+        compressor,
         { messages: [say(`Task ${n}`), ...rounds] },
-        { sessionId: "s", model, signal: SIGNAL, turnStart: 0 },
+        { model, signal: SIGNAL, turnStart: 0 },
       );
     });
     for (const fitted of await Promise.all(fits)) expect(appliedOf(fitted)).toHaveLength(1);
@@ -78,11 +81,11 @@ describe("concurrent prompts of one session", () => {
 
   it("share the summary of the history and continue it separately", async () => {
     const model = new ScriptedModel((_, turn) => ({ text: `Summary ${turn}.` }));
-    const compressor = createCompressor(WINDOW);
+    const compressor = new Compressor(WINDOW);
     const history = turns(26);
     const prompts = [0, 1, 2].map((n) => [...history, say(`Task ${n}`)]);
     const fit = (messages: readonly ModelMessage[]) =>
-      compressor.fit({ messages }, { sessionId: "s", model, signal: SIGNAL, turnStart: history.length });
+      fitPrompt(compressor, { messages }, { model, signal: SIGNAL, turnStart: history.length });
     for (let round = 0; round < 20; round++) {
       for (const [n, messages] of prompts.entries()) {
         const fitted = await fit(messages);
@@ -96,39 +99,22 @@ describe("concurrent prompts of one session", () => {
 });
 
 describe("the state of a session", () => {
-  it("belongs to its log", async () => {
+  it("is not that of another session", async () => {
     const model = new ScriptedModel((_, turn) => ({ text: `Summary ${turn}.` }));
-    const compressor = createCompressor(WINDOW);
-    const fit = (scope: object) =>
-      compressor.fit({ messages: turns(25) }, { sessionId: "s", scope, model, signal: SIGNAL });
+    const compressor = new Compressor(WINDOW);
+    const fit = (session: object) => fitPrompt(compressor, { messages: turns(25) }, { session, model, signal: SIGNAL });
     const [one, two] = [{}, {}];
     expect(textOf((await fit(one)).messages)).toContain("Summary 0.");
     expect(textOf((await fit(two)).messages)).toContain("Summary 1.");
     expect(textOf((await fit(one)).messages)).toContain("Summary 0.");
   });
 
-  it.runIf(LONG)("is kept while it is in use, however many other sessions there are", async () => {
-    const model = new ScriptedModel(() => ({ text: "Short." }));
-    const compressor = createCompressor({ contextWindow: 1000 });
-    const messages = turns(8);
-    const fit = (sessionId: string) => compressor.fit({ messages }, { sessionId, model, signal: SIGNAL });
-    await fit("mine");
-    for (let n = 0; n < 1001; n++) {
-      await fit(`other ${n}`);
-      if (n % 250 === 0) expect((await fit("mine")).events).toEqual([]);
-    }
-    expect((await fit("mine")).events).toEqual([]);
-  });
-
   it("replaces the missing start of the history", async () => {
     const model = new ScriptedModel(() => ({ text: "The user is called Zed." }));
-    const first = await createCompressor(WINDOW).fit(
-      { messages: turns(25) },
-      { sessionId: "s", model, signal: SIGNAL },
-    );
-    const options = { sessionId: "s", model, signal: SIGNAL, readEarlier: async () => appliedOf(first) };
+    const first = await fitPrompt(new Compressor(WINDOW), { messages: turns(25) }, { model, signal: SIGNAL });
+    const options = { model, signal: SIGNAL, readEarlier: async () => appliedOf(first) };
     const messages = turns(2, 100);
-    const fit = (more: Partial<FitOptions>) => createCompressor(WINDOW).fit({ messages }, { ...options, ...more });
+    const fit = (more: Partial<FitOptions>) => fitPrompt(new Compressor(WINDOW), { messages }, { ...options, ...more });
     const fitted = await fit({ isHistoryTruncated: true });
     expect(fitted.messages.slice(1)).toEqual(messages);
     expect(textOf(fitted.messages.slice(0, 1))).toContain("The user is called Zed.");
@@ -137,18 +123,15 @@ describe("the state of a session", () => {
 
   it("includes dropped messages in the next summary, also in another process", async () => {
     const failing = new ScriptedModel(() => ({ text: "" }));
-    const first = await createCompressor(WINDOW).fit(
-      { messages: turns(25) },
-      { sessionId: "s", model: failing, signal: SIGNAL },
-    );
+    const first = await fitPrompt(new Compressor(WINDOW), { messages: turns(25) }, { model: failing, signal: SIGNAL });
     const [dropped] = appliedOf(first);
     expect(dropped?.method).toBe("drop");
     const model = new ScriptedModel(() => ({ text: "Short." }));
-    const options = { sessionId: "s", model, signal: SIGNAL, readEarlier: async () => appliedOf(first) };
-    const compressor = createCompressor(WINDOW);
-    const again = await compressor.fit({ messages: turns(25) }, options);
+    const options = { model, signal: SIGNAL, readEarlier: async () => appliedOf(first) };
+    const compressor = new Compressor(WINDOW);
+    const again = await fitPrompt(compressor, { messages: turns(25) }, options);
     expect([again.messages, again.events]).toEqual([first.messages, []]);
-    const grown = await compressor.fit({ messages: turns(40) }, options);
+    const grown = await fitPrompt(compressor, { messages: turns(40) }, options);
     expect(textOf(model.prompts.flat())).toContain("Question 0:");
     expect(textOf(model.prompts.flat())).not.toContain("are missing");
     expect(textOf(grown.messages)).not.toContain("are missing");
@@ -157,8 +140,8 @@ describe("the state of a session", () => {
   it("is not required: if the log cannot be read, this is reported and a new summary is written", async () => {
     const model = new ScriptedModel(() => ({ text: "Short." }));
     const readEarlier = () => Promise.reject(new Error("disk sk-secret-key-1234567"));
-    const options = { sessionId: "s", model, signal: SIGNAL, readEarlier };
-    const fitted = await createCompressor(WINDOW).fit({ messages: turns(25) }, options);
+    const options = { model, signal: SIGNAL, readEarlier };
+    const fitted = await fitPrompt(new Compressor(WINDOW), { messages: turns(25) }, options);
     expect(fitted.events).toMatchObject([
       { type: "error", code: "compression_failed", recoverable: true },
       { type: "llm_start", purpose: "summary" },
@@ -176,8 +159,8 @@ it("uses the given start of the current turn, even if earlier messages have the 
   const again = [reply("I think so."), say("That cannot be used. Give it again.")];
   const history = [say("go on"), reply("Yes."), asked, reply("No."), ...turns(26)];
   const messages = [...history, asked, ...again];
-  const options = { sessionId: "s", model, signal: SIGNAL, turnStart: history.length };
-  const fitted = await createCompressor(WINDOW).fit({ messages }, options);
+  const options = { model, signal: SIGNAL, turnStart: history.length };
+  const fitted = await fitPrompt(new Compressor(WINDOW), { messages }, options);
   expect(appliedOf(fitted)).toHaveLength(1);
   expect(fitted.messages.slice(-3)).toEqual(messages.slice(-3));
 });

@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ModelMessage } from "../../models/model.ts";
 import { ScriptedModel } from "../../models/testing.ts";
-import { createCompressor } from "./create-compressor.ts";
+import { Compressor } from "./compressor.ts";
 import { callAndResult, conversations, reply, say } from "../../../test/contracts/random-conversation.ts";
 import { splitTurns } from "./choose-cut.ts";
+import { fitPrompt } from "../../../test/contracts/fit-prompt.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const SIGNAL = new AbortController().signal;
@@ -13,9 +14,9 @@ const WORDS = "the warp and the weft are woven on the loom ";
 
 function createFitter(contextWindow = 4000) {
   const model = new ScriptedModel(() => ({ text: "So far." }));
-  const compressor = createCompressor({ contextWindow });
+  const compressor = new Compressor({ contextWindow });
   return (messages: readonly ModelMessage[], present: number) =>
-    compressor.fit({ messages }, { sessionId: "s", model, signal: SIGNAL, turnStart: present });
+    fitPrompt(compressor, { messages }, { model, signal: SIGNAL, turnStart: present });
 }
 
 const methodsOf = ({ events }: { readonly events: readonly object[] }) =>

@@ -3,8 +3,9 @@ import { expect, it } from "vitest";
 import type { ModelMessage } from "../../models/model.ts";
 import { ScriptedModel, type ScriptedTurn } from "../../models/testing.ts";
 import type { CompressionOptions } from "./compression-options.ts";
-import { createCompressor } from "./create-compressor.ts";
+import { Compressor } from "./compressor.ts";
 import { reply, say } from "../../../test/contracts/random-conversation.ts";
+import { fitPrompt } from "../../../test/contracts/fit-prompt.ts";
 import { LONG } from "../../../test/sampling.ts";
 
 const SIGNAL = new AbortController().signal;
@@ -18,9 +19,10 @@ const turns = (count: number, times = 5): ModelMessage[] =>
 
 function fit(messages: readonly ModelMessage[], turn: ScriptedTurn, options: CompressionOptions = {}) {
   const model = new ScriptedModel(() => turn);
-  const fitting = createCompressor({ contextWindow: 4000, ...options }).fit(
+  const fitting = fitPrompt(
+    new Compressor({ contextWindow: 4000, ...options }),
     { messages },
-    { sessionId: "s", model, signal: SIGNAL },
+    { model, signal: SIGNAL },
   );
   return { model, fitting };
 }
@@ -68,12 +70,13 @@ it("emits the usage even if no summary results", async () => {
     return { fault: { kind: "stall" } };
   });
   const options = {
-    sessionId: "s",
     model,
     signal: controller.signal,
-    onEvent: ({ type }: object & { type: string }) => void received.push(type),
+    emit: async ({ type }: object & { type: string }) => void received.push(type),
   };
-  await expect(createCompressor({ contextWindow: 4000 }).fit({ messages: turns(100) }, options)).rejects.toMatchObject({
+  await expect(
+    fitPrompt(new Compressor({ contextWindow: 4000 }), { messages: turns(100) }, options),
+  ).rejects.toMatchObject({
     code: "cancelled",
   });
   expect(received).toEqual(["llm_start", "usage", "llm_end", "llm_start", "llm_end"]);
@@ -86,9 +89,10 @@ it("shortens a summary written for a model with a larger window", async () => {
   const [applied] = events.flatMap((event) => (event.type === "compression_applied" ? [event] : []));
   const model = new ScriptedModel([]);
   const covered = messages.slice(0, applied?.covered_messages);
-  const fitted = await createCompressor({ contextWindow: 1500 }).fit(
+  const fitted = await fitPrompt(
+    new Compressor({ contextWindow: 1500 }),
     { messages: [...covered, say("Now?")] },
-    { sessionId: "s", model, signal: SIGNAL, readEarlier: async () => (applied === undefined ? [] : [applied]) },
+    { model, signal: SIGNAL, readEarlier: async () => (applied === undefined ? [] : [applied]) },
   );
   expect(fitted.events).toEqual([]);
   expect(fitted.messages).toHaveLength(2);
@@ -101,14 +105,14 @@ it("emits every attempt, and calls the model only after `llm_start` is handled",
     order.push("called");
     return turn === 0 ? { fault: { kind: "throw", error: new TypeError("fetch failed") } } : { text: "Short." };
   });
-  const fitted = await createCompressor({ contextWindow: 4000 }).fit(
+  const fitted = await fitPrompt(
+    new Compressor({ contextWindow: 4000 }),
     { messages: turns(25) },
     {
-      sessionId: "s",
       model,
       signal: SIGNAL,
       createCallId: () => `n.${order.length}`,
-      onEvent: async ({ type }) => {
+      emit: async ({ type }) => {
         await new Promise(setImmediate);
         if (type === "llm_start") order.push("handled");
       },
@@ -119,10 +123,11 @@ it("emits every attempt, and calls the model only after `llm_start` is handled",
   const ends = fitted.events.filter(({ type }) => type === "llm_end");
   expect(ends).toHaveLength(model.requests.length);
   const refused = new ScriptedModel(() => ({ text: "Short." }));
-  const onEvent = ({ type }: { readonly type: string }) =>
-    type === "llm_start" ? Promise.reject(new Error("the log is full")) : undefined;
-  const options = { sessionId: "s", model: refused, signal: SIGNAL, onEvent };
-  const without = await createCompressor({ contextWindow: 4000 }).fit({ messages: turns(25) }, options);
+  const emit = async ({ type }: { readonly type: string }): Promise<void> => {
+    if (type === "llm_start") throw new Error("the log is full");
+  };
+  const options = { model: refused, signal: SIGNAL, emit };
+  const without = await fitPrompt(new Compressor({ contextWindow: 4000 }), { messages: turns(25) }, options);
   expect(refused.requests).toHaveLength(0);
   expect(without.events.at(-1)).toMatchObject({ method: "drop" });
 });
@@ -132,20 +137,20 @@ it.runIf(LONG).each([
   ["a note", 943, "drop", /50 earlier messages are missing/],
 ])("makes room for the question: %s", async (_, size, method, words) => {
   const model = new ScriptedModel(() => ({ text: `Word${" word".repeat(90)}` }), { modelId: "gpt-4o" });
-  const compressor = createCompressor({ contextWindow: 1000 });
+  const compressor = new Compressor({ contextWindow: 1000 });
   const question = say(`Now?${" word".repeat(size)}`);
-  const options = { sessionId: "s", model, signal: SIGNAL };
+  const options = { model, signal: SIGNAL };
   const messages = [...turns(25), question];
-  const fitted = await compressor.fit({ messages }, options);
+  const fitted = await fitPrompt(compressor, { messages }, options);
   expect(fitted.messages.at(-1)).toEqual(question);
   expect(JSON.stringify(fitted.messages[0])).toMatch(words);
   const applied = fitted.events.flatMap((event) => (event.type === "compression_applied" ? [event] : []));
   expect(applied.at(-1)).toMatchObject({ method });
   expect(applied.at(-1)?.after_tokens).toBeLessThanOrEqual(1000);
-  expect((await compressor.fit({ messages }, options)).events).toEqual([]);
+  expect((await fitPrompt(compressor, { messages }, options)).events).toEqual([]);
   // If not even a note fits, no summary is paid for.
   const asked = model.requests.length;
-  const refused = compressor.fit({ messages: [...turns(25), say(`Now?${" word".repeat(990)}`)] }, options);
+  const refused = fitPrompt(compressor, { messages: [...turns(25), say(`Now?${" word".repeat(990)}`)] }, options);
   await expect(refused).rejects.toMatchObject({ code: "prompt_too_large" });
   expect(model.requests).toHaveLength(asked);
 });

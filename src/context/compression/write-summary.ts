@@ -1,24 +1,23 @@
 /**
- * Calls a model to summarize messages. The prompt declares them as data, and each is one line of JSON, so that no
- * content can end its line. A conversation that is too long for the model is sent in parts, each with the summary so
- * far.
+ * Replaces turns by a summary that continues the previous one, or by a note that they are missing. The prompt for the
+ * model declares the turns as data, and each message is one line of JSON, so that no content can end its line. A
+ * conversation that is too long for the model is sent in parts, each with the summary so far.
  *
- * Invariant: it terminates. The number of parts, the time and the length are limited, and the caller can abort.
+ * Invariants:
+ * - It terminates. The number of parts, the time and the length are limited, and the caller can abort.
+ * - Every model call is emitted, even if its summary cannot be used, and no message is dropped without a note.
  */
+import { createCancelled } from "../../models/attempt-monitor.ts";
 import { callModel } from "../../models/call-model.ts";
 import type { LanguageModel, ModelListener, ModelMessage, ModelResult } from "../../models/model.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
+import type { ErrorEvent } from "../../protocol/events.generated.ts";
 import { limitTimer } from "../../protocol/limit-timer.ts";
 import type { CompressionContext } from "./compression-context.ts";
 import { COMPRESSION_DEFAULTS } from "./compression-options.ts";
 import { findModelFamily } from "./model-family.ts";
+import { SUMMARY_OVERHEAD, type Summary } from "./summaries.ts";
 import { type Transcript, writeTranscript } from "./write-transcript.ts";
-
-export interface WrittenSummary {
-  readonly text: string;
-  /** Number of oldest messages that were left out because there were too many. */
-  readonly unread: number;
-}
 
 const SYSTEM_PROMPT = [
   "You condense conversations between a user and an assistant, so that the assistant can go on without reading them again.",
@@ -43,16 +42,51 @@ const SILENT: ModelListener = {
   onToolCall: () => undefined,
 };
 
+type Replacement = Pick<Summary, "text" | "missing" | "isDrop">;
+
+/** Returns the replacement for `messages`. `before` is the summary to continue. */
+export async function replaceTurns(
+  messages: readonly ModelMessage[],
+  before: Summary | undefined,
+  context: CompressionContext,
+): Promise<Replacement> {
+  const { tokens, signal, emit } = context;
+  const { text: known = "", missing = 0 } = before ?? {};
+  try {
+    const writer = await context.findWriter(context.model);
+    const { text, unread } = await writeSummary(messages, known === "" ? undefined : known, writer, context);
+    const size = tokens.countMessages(messages) + tokens.countText(known);
+    if (tokens.countText(text) + (before === undefined ? SUMMARY_OVERHEAD : 0) >= size)
+      throw createFailure("The summary is longer than the messages it replaces");
+    if (unread > 0)
+      void emit(
+        describeFailure(`The conversation is too long for one summary; its oldest ${unread} messages were left out`),
+      );
+    return { text, missing: missing + unread, isDrop: false };
+  } catch (error) {
+    if (signal.aborted) throw isLoomError(error) ? error : createCancelled(signal.reason);
+    const reason = isLoomError(error) ? error.message : "The summary could not be written";
+    const count = messages.length;
+    void emit(describeFailure(`The summary failed, so ${count} messages were left out of the prompt: ${reason}`));
+    return { text: known, missing: missing + count, isDrop: true };
+  }
+}
+
+export function describeFailure(message: string): ErrorEvent {
+  return { type: "error", message, code: "compression_failed", stage: "compression", recoverable: true };
+}
+
 /**
- * Lets `model` summarize the messages. `before` is the summary of the messages before them. Throws `compression_failed`,
- * or the error of the caller's abort.
+ * Lets `model` summarize the messages. `before` is the summary of the messages before them; `unread`, the number of oldest
+ * messages that were left out because there were too many. Throws the error of the model, `compression_failed`, or the
+ * error of the caller's abort.
  */
-export async function writeSummary(
+async function writeSummary(
   messages: readonly ModelMessage[],
   before: string | undefined,
   model: LanguageModel,
   context: CompressionContext,
-): Promise<WrittenSummary> {
+): Promise<{ readonly text: string; readonly unread: number }> {
   const { tokens, budget, options, signal, onCall } = context;
   const { maxSummaryTokens } = budget;
   const { timeoutMs = COMPRESSION_DEFAULTS.timeoutMs } = options;
@@ -98,9 +132,7 @@ export async function writeSummary(
   } catch (error) {
     const failure = anyEnd.aborted ? createFailure(`Writing the summary took longer than ${timeoutMs} ms`) : error;
     calls.fail(signal.aborted ? error : failure);
-    if (signal.aborted) throw error;
-    if (isLoomError(failure, "compression_failed")) throw failure;
-    throw createFailure(isLoomError(failure) ? failure.message : "The summary could not be written", failure);
+    throw signal.aborted ? error : failure;
   } finally {
     clearTimeout(timer);
   }
@@ -129,8 +161,8 @@ function createRequest(before: string | undefined, part: string, maxSummaryToken
   return { messages, settings: { maxOutputTokens } };
 }
 
-function createFailure(message: string, cause?: unknown): LoomError {
-  return new LoomError("compression_failed", message, {}, { cause });
+function createFailure(message: string): LoomError {
+  return new LoomError("compression_failed", message);
 }
 
 const PURPOSE = { purpose: "summary" } as const;

@@ -7,7 +7,6 @@
  */
 import { hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import { sep } from "node:path";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
@@ -16,6 +15,7 @@ import { type DocumentFormat, findFormat } from "./document-format.ts";
 import { indexDocument, readDocument } from "./read-document.ts";
 import { openFile, readBytes, readState } from "./read-file.ts";
 import type { PdfReader } from "./read-pdf.ts";
+import { isWithin } from "./walk-folder.ts";
 
 /** What happened to a document: it was new, had changed, or was the same as before. */
 export type ImportOutcome = WriteOutcome;
@@ -127,11 +127,6 @@ async function prepareFile(
 function chooseRoot(known: string | null, root: string | null): string | null {
   if (root === null) return known;
   return known !== null && isWithin(root, known) ? known : root;
-}
-
-/** Whether a path is the folder or inside it. */
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 /** Describes a failure of one file. Rethrows errors of the store. */

@@ -1,5 +1,5 @@
 /** Options of a knowledge base with their defaults. */
-import { LoomError } from "../../protocol/index.ts";
+import { acceptInteger, type OptionTable, readOptions, TEXT_OPTION, withDefault } from "../../protocol/read-options.ts";
 
 /** Options of `openKnowledgeBase`. */
 export interface KnowledgeBaseOptions {
@@ -30,14 +30,10 @@ export interface KnowledgeBaseOptions {
    * 120.
    */
   readonly overlapCharacters?: number;
-  /** Characters of a query that are used, half from its start and half from its end. Default: 2,000. */
-  readonly maxQueryCharacters?: number;
   /** Maximum passages of one document in a search result. Default: 2. */
   readonly maxPerDocument?: number;
   /** Time to wait for another process that is writing, in milliseconds; code `store_busy`. Default: 5,000. */
   readonly busyTimeoutMs?: number;
-  /** Files up to this size, in bytes, are checked for damage when opened. Default: 16 MiB. */
-  readonly maxCheckBytes?: number;
   /**
    * How long a search may run, and how long it may wait for others, in milliseconds; code `search_timeout`. A base in
    * memory has no limit. Default: 2,000.
@@ -49,38 +45,33 @@ export interface KnowledgeBaseOptions {
 
 export type KnowledgeBaseLimits = Required<KnowledgeBaseOptions>;
 
-const DEFAULTS: KnowledgeBaseLimits = {
-  name: "knowledge base",
-  maxDocumentBytes: 10 * 1024 * 1024,
-  maxPdfPages: 5000,
-  maxPdfCharacters: 10_000_000,
-  maxPdfExpandedBytes: 64 * 1024 * 1024,
-  maxPdfMemoryBytes: 512 * 1024 * 1024,
-  maxPdfMs: 30_000,
-  maxDocuments: 200_000,
-  maxFiles: 100_000,
-  maxDepth: 32,
-  maxChunkCharacters: 1200,
-  overlapCharacters: 120,
-  maxQueryCharacters: 2000,
-  maxPerDocument: 2,
-  busyTimeoutMs: 5000,
-  maxCheckBytes: 16 * 1024 * 1024,
-  searchTimeoutMs: 2000,
-  maxWaitingSearches: 1000,
-};
+const countOf = (defaultValue: number) => withDefault(acceptInteger(0), defaultValue);
+
+const OPTIONS = {
+  name: withDefault(TEXT_OPTION, "knowledge base"),
+  maxDocumentBytes: countOf(10 * 1024 * 1024),
+  maxPdfPages: countOf(5000),
+  maxPdfCharacters: countOf(10_000_000),
+  maxPdfExpandedBytes: countOf(64 * 1024 * 1024),
+  maxPdfMemoryBytes: countOf(512 * 1024 * 1024),
+  maxPdfMs: countOf(30_000),
+  maxDocuments: countOf(200_000),
+  maxFiles: countOf(100_000),
+  maxDepth: countOf(32),
+  maxChunkCharacters: countOf(1200),
+  overlapCharacters: countOf(120),
+  maxPerDocument: countOf(2),
+  busyTimeoutMs: countOf(5000),
+  searchTimeoutMs: countOf(2000),
+  maxWaitingSearches: countOf(1000),
+} as const satisfies OptionTable<KnowledgeBaseOptions>;
 
 /** Shorter passages could not hold a sentence. */
 const MIN_CHUNK = 100;
 
-/** Applies the defaults. Throws `invalid_arguments` for an invalid limit. */
+/** Applies the defaults. Throws `invalid_arguments` for an invalid option. */
 export function resolveLimits(options: KnowledgeBaseOptions): KnowledgeBaseLimits {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const limits: KnowledgeBaseLimits = { ...DEFAULTS, ...given };
-  for (const [name, value] of Object.entries(limits)) {
-    if (name === "name" || (Number.isSafeInteger(value) && Number(value) >= 0)) continue;
-    throw new LoomError("invalid_arguments", `\`${name}\` must be an integer of at least 0, not ${String(value)}`);
-  }
+  const limits = readOptions(OPTIONS, options);
   const maxChunkCharacters = Math.max(MIN_CHUNK, limits.maxChunkCharacters);
   const overlapCharacters = Math.min(limits.overlapCharacters, Math.floor(maxChunkCharacters / 4));
   return { ...limits, maxChunkCharacters, overlapCharacters, maxPerDocument: Math.max(1, limits.maxPerDocument) };

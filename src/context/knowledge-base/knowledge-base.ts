@@ -16,20 +16,18 @@ import {
   importFiles,
   type ImportFailure,
   type ImportTarget,
-  isWithin,
   type ImportOutcome,
   writeBatch,
 } from "./import-documents.ts";
 import { DOCUMENT_EXTENSIONS, type DocumentFormat, findFormat } from "./document-format.ts";
-import type { DocumentPassage } from "./join-passages.ts";
 import { type KnowledgeBaseLimits, type KnowledgeBaseOptions, resolveLimits } from "./knowledge-base-options.ts";
 import type { KnowledgeStore, KnowledgeTotals, StoredDocument } from "./knowledge-store.ts";
 import { MIN_SCORE, type SearchHit } from "./rank-passages.ts";
 import { indexDocument, type ParsedDocument, readDocument, readText } from "./read-document.ts";
-import { readPassages } from "./read-passages.ts";
+import { type DocumentPassage, readPassages } from "./read-passages.ts";
 import { PdfReader } from "./read-pdf.ts";
 import { openSqliteKnowledgeStore } from "./sqlite/sqlite-knowledge-store.ts";
-import { walkFolder } from "./walk-folder.ts";
+import { isWithin, walkFolder } from "./walk-folder.ts";
 
 /** Options of `KnowledgeBase.add`. */
 export interface AddOptions {

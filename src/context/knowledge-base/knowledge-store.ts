@@ -5,7 +5,6 @@
  * Invariants: a document is found completely or not at all; the old version is found until the new one is complete; a
  * passage is searched if and only if its document is stored.
  */
-import type { PassageText } from "./join-passages.ts";
 import type { PassageQuery, SearchHit } from "./rank-passages.ts";
 
 export interface StoredDocument {
@@ -36,6 +35,13 @@ export interface ChunkToWrite {
   readonly titleTerms: string;
   readonly headingTerms: string;
   readonly bodyTerms: string;
+}
+
+/** A passage as it is read back. */
+export interface PassageText {
+  readonly content: string;
+  readonly firstLine: number;
+  readonly lastLine: number;
 }
 
 export interface PreparedDocument {

@@ -4,6 +4,7 @@
  */
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { basename, extname } from "node:path";
+import { createLoopYield } from "../../log/follow-records.ts";
 import { readHtml, readHtmlAsync } from "../read-html.ts";
 import { decodeText } from "./decode-text.ts";
 import type { DocumentFormat } from "./document-format.ts";
@@ -30,8 +31,6 @@ const MAX_TITLE = 200;
 /** Maximum lines of a front matter, and lines searched for a heading. */
 const MAX_HEAD_LINES = 200;
 
-/** Milliseconds after which indexing yields to the event loop. */
-const YIELD_MS = 10;
 /** Characters that are split into lines before the reader yields to the event loop. */
 const YIELD_CHARACTERS = 65_536;
 
@@ -86,13 +85,10 @@ export async function indexDocument(
   });
   const titleTerms = writeTerms(title);
   const made: ChunkToWrite[] = [];
-  let started = performance.now();
+  const pause = createLoopYield();
   for (const chunk of chunks) {
-    if (performance.now() - started > YIELD_MS) {
-      await yieldToLoop();
-      signal?.throwIfAborted();
-      started = performance.now();
-    }
+    await pause();
+    signal?.throwIfAborted();
     if (chunk === undefined) continue;
     const { content, headings, firstLine, lastLine } = chunk;
     // The title is often the first heading too and must count once.

@@ -109,10 +109,15 @@ async function followLink(
 ): Promise<{ readonly real: string; readonly isDirectory: boolean } | undefined> {
   try {
     const real = await realpath(path);
-    if (!real.startsWith(home.endsWith(sep) ? home : home + sep) && real !== home) return undefined;
+    if (!isWithin(real, home)) return undefined;
     const kind = await stat(real);
     return kind.isDirectory() || kind.isFile() ? { real, isDirectory: kind.isDirectory() } : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Whether a path is the folder or inside it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

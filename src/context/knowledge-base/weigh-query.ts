@@ -26,6 +26,8 @@ export interface WeighedQuery {
   readonly isEmpty: boolean;
 }
 
+/** Characters of a query that are used, half from its start and half from its end. */
+const MAX_CHARACTERS = 2000;
 /** Terms counted, half from the start and half from the end of the query, and terms kept. */
 const MAX_COUNTED = 400;
 const MAX_TERMS = 64;
@@ -36,9 +38,9 @@ const MIN_PASSAGES = 100;
 /** Share of the weight that a weak term keeps. */
 const WEAK_SHARE = 0.25;
 
-/** Reads the terms that must be counted. `maxCharacters` of the query are used. */
-export function readAskedQuery(query: string, maxCharacters: number): ParsedQuery {
-  const { terms, isEmpty } = readQuery(takeEnds(query, maxCharacters));
+/** Reads the terms that must be counted. */
+export function readAskedQuery(query: string): ParsedQuery {
+  const { terms, isEmpty } = readQuery(takeEnds(query, MAX_CHARACTERS));
   const half = MAX_COUNTED / 2;
   return { terms: terms.length <= MAX_COUNTED ? terms : [...terms.slice(0, half), ...terms.slice(-half)], isEmpty };
 }

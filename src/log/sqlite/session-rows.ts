@@ -189,7 +189,7 @@ function verifyList(rows: unknown, owner: string | undefined): readonly StoredSe
   return (rows as SealedSession[]).map((sealed) => {
     const row = verifyRow(sealed);
     if (owner === undefined || row.owner === owner) return row;
-    throw new LoomError("store_corrupt", "An index of sessions is damaged");
+    throw new LoomError("store_corrupt", "The index of session owners is damaged");
   });
 }
 

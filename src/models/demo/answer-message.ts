@@ -4,9 +4,8 @@
  */
 import type { JsonObject } from "../../protocol/index.ts";
 import type { ModelTool } from "../model.ts";
-import { COURTESIES, DEMO } from "./demo-texts.ts";
+import { COURTESIES, DEMO, type Say, speak } from "./demo-texts.ts";
 import { isSolved, type PuzzleNumber, readPuzzle, solvePuzzle, writeNumbers } from "./game-of-24.ts";
-import { type Say, speak } from "./language.ts";
 import { quotePassages } from "./passages.ts";
 import type { CompletedCall, DemoConversation } from "./read-conversation.ts";
 import { RULES } from "./rules.ts";

@@ -6,9 +6,8 @@
  */
 import type { ModelTool } from "../model.ts";
 import { answerMessage, type DemoAnswer, describeSolution, findTasks } from "./answer-message.ts";
-import { EXAMPLE_NOTE, EXAMPLE_STEPS } from "./demo-texts.ts";
+import { EXAMPLE_NOTE, EXAMPLE_STEPS, readLanguage, type Say, speak } from "./demo-texts.ts";
 import { followSteps, guess, isSolved, proposeMoves, rateNumbers, readPuzzle, writeNumbers } from "./game-of-24.ts";
-import { readLanguage, type Say, speak } from "./language.ts";
 import { describePart, expandTask, isComplex, planWork, REPLY } from "./plan-work.ts";
 import type { DemoConversation } from "./read-conversation.ts";
 

@@ -1,5 +1,25 @@
-/** What the demo model says where no rule calls a tool: the sentence about itself, a few courtesies, and examples. */
-import type { DemoLanguage } from "./language.ts";
+/**
+ * The languages of the demo model, and what it says where no rule calls a tool: the sentence about itself, a few
+ * courtesies, and examples.
+ */
+
+export type DemoLanguage = "en" | "zh";
+
+/** Chooses the text in the language of the user. */
+export type Say = (en: string, zh: string) => string;
+
+export function speak(language: DemoLanguage): Say {
+  return (en, zh) => (language === "zh" ? zh : en);
+}
+
+/** Chinese if there is any, except in a sentence that begins in English: "What does 你好 mean?" */
+export function readLanguage(text: string): DemoLanguage {
+  return isChinese(text) && !/^\s*[a-z']+ [a-z]/i.test(text) ? "zh" : "en";
+}
+
+export function isChinese(text: string): boolean {
+  return /\p{Script=Han}/u.test(text);
+}
 
 /** A text in both languages. */
 type Bilingual = Readonly<Record<DemoLanguage, string>>;

@@ -1,6 +1,6 @@
 /** Reads the passages of a search, and answers with the best one: it is quoted, with its number, and nothing is added. */
 import { shorten } from "../../protocol/cut-text.ts";
-import { type DemoLanguage, isChinese, speak } from "./language.ts";
+import { type DemoLanguage, isChinese, speak } from "./demo-texts.ts";
 
 export interface FoundPassage {
   readonly ref: string;

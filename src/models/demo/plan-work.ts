@@ -5,8 +5,8 @@
  * Invariant: a plan is acyclic, connected, ends in one node and respects the node limit.
  */
 import { shorten } from "../../protocol/cut-text.ts";
+import type { Say } from "./demo-texts.ts";
 import { guess } from "./game-of-24.ts";
-import type { Say } from "./language.ts";
 
 export interface PlannedNode {
   readonly id: string;

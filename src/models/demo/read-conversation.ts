@@ -5,8 +5,7 @@
 import { shorten } from "../../protocol/cut-text.ts";
 import { describeFile } from "../describe-file.ts";
 import type { ModelMessage, UserPart } from "../model.ts";
-import { LABEL } from "./demo-texts.ts";
-import { type DemoLanguage, readLanguage, type Say, speak } from "./language.ts";
+import { type DemoLanguage, LABEL, readLanguage, type Say, speak } from "./demo-texts.ts";
 import { type FoundPassage, findPassages } from "./passages.ts";
 
 /** A tool call since the message, with its result. */

@@ -115,7 +115,7 @@ describe("cleanValue", () => {
       headers: { Authorization: "x", "X-Api-Key": ["y"], accept: "text" },
       list: [{ clientSecret: { deep: "z" }, max_tokens: 5, refresh_token: "q" }],
     };
-    expect(redactor.cleanValue(value, { maxCharacters: 1000 })).toEqual({
+    expect(redactor.cleanValue(value, 1000)).toEqual({
       user: "ann",
       headers: { Authorization: "[redacted]", "X-Api-Key": "[redacted]", accept: "text" },
       list: [{ clientSecret: "[redacted]", max_tokens: 5, refresh_token: "[redacted]" }],
@@ -145,25 +145,26 @@ describe("cleanValue", () => {
         { name: "colour", value: "red" },
       ],
     };
-    expect(redactor.cleanValue(value, { maxCharacters: 1000 })).toEqual(safe);
+    expect(redactor.cleanValue(value, 1000)).toEqual(safe);
     // The same for JSON inside a text.
-    const text = redactor.cleanValue({ text: JSON.stringify(value) }, { maxCharacters: 1000 });
+    const text = redactor.cleanValue({ text: JSON.stringify(value) }, 1000);
     expect(JSON.stringify(text)).not.toMatch(/"K|a=1|hunter2/);
     expect(JSON.stringify(text)).toContain("red");
   });
 
   it("keeps values whose name only resembles a secret", () => {
     const value = { token_count: 5, token_usage: { prompt: 5 }, tokens: 12, tokenizer: "cl100k", secretary: "Bob" };
-    expect(redactor.cleanValue(value, { maxCharacters: 1000 })).toEqual(value);
+    expect(redactor.cleanValue(value, 1000)).toEqual(value);
   });
 
   it("limits depth, items and characters", () => {
-    const limits = { maxCharacters: 10, maxDepth: 2, maxItems: 3 };
-    expect(redactor.cleanValue({ a: { b: { c: 1 } } }, limits)).toEqual({ a: { b: "…" } });
-    expect(redactor.cleanValue([1, 2, 3, 4, 5], limits)).toEqual([1, 2, 3, "…"]);
-    expect(redactor.cleanValue(["123456789", "123", "1"], limits)).toEqual(["123456789", "1…", "…"]);
+    const nest = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : { a: nest(depth - 1, inner) });
+    expect(redactor.cleanValue(nest(9, 1), 10)).toEqual(nest(8, "…"));
+    const numbers = Array.from({ length: 201 }, (_, index) => index);
+    expect(redactor.cleanValue(numbers, 10)).toEqual([...numbers.slice(0, 200), "…"]);
+    expect(redactor.cleanValue(["123456789", "123", "1"], 10)).toEqual(["123456789", "1…", "…"]);
     const map = JSON.parse('{"__proto__":{"a":1}}') as object;
-    expect(JSON.stringify(redactor.cleanValue(map, limits))).toBe('{"__proto__":{"a":1}}');
+    expect(JSON.stringify(redactor.cleanValue(map, 10))).toBe('{"__proto__":{"a":1}}');
   });
 
   it("redacts additional names and patterns", () => {
@@ -174,7 +175,7 @@ describe("cleanValue", () => {
       ["我的工号：E17", "我的工号：[redacted]"],
     ] as const)
       expect(own.cleanText(text, 100)).toBe(safe);
-    expect(own.cleanValue({ staffNumber: 7, note: "EMP12 and EMP13" }, { maxCharacters: 100 })).toEqual({
+    expect(own.cleanValue({ staffNumber: 7, note: "EMP12 and EMP13" }, 100)).toEqual({
       staffNumber: "[redacted]",
       note: "[redacted] and [redacted]",
     });
@@ -216,7 +217,7 @@ describe("planted secrets", () => {
           const around = `${before.join(" ")} ${text} ${after.join(" ")}`;
           let value: unknown = key === undefined ? around : { note: before.join(""), [key]: text };
           for (let level = 0; level < depth; level++) value = level % 2 === 0 ? { inner: value } : [value];
-          const out = JSON.stringify(redactor.cleanValue(value, { maxCharacters }));
+          const out = JSON.stringify(redactor.cleanValue(value, maxCharacters));
           // Not even half of the secret.
           expect(out).not.toContain(secret.slice(0, 12));
           expect(out).not.toContain(secret.slice(-12));

@@ -21,22 +21,15 @@ export interface RedactOptions {
   readonly patterns?: readonly RegExp[];
 }
 
-/** Limits of a redacted value. */
-export interface RedactLimits {
-  /** Maximum characters of one text, and of all texts of one value together. */
-  readonly maxCharacters: number;
-  /** Deeper values are removed. Default: 8. */
-  readonly maxDepth?: number;
-  /** Maximum items of a value, at all depths. Default: 200. */
-  readonly maxItems?: number;
-}
-
 /** Removes secrets from texts and values. */
 export interface Redactor {
   /** Returns the text without secrets, cut to the limit. */
   cleanText(text: string, maxCharacters: number): string;
-  /** Returns a copy of the value without secrets, within the limits. */
-  cleanValue(value: unknown, limits: RedactLimits): Json;
+  /**
+   * Returns a copy of the value without secrets, with at most this many characters in all its texts together. What is
+   * nested deeper than 8 levels or after 200 items is removed.
+   */
+  cleanValue(value: unknown, maxCharacters: number): Json;
 }
 
 const REDACTED = "[redacted]";
@@ -93,7 +86,7 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
     if (depth >= MAX_DEPTH || !/^\s{0,64}[[{"]/.test(text)) return text;
     try {
       const value: unknown = JSON.parse(text);
-      const safe = cleanAt(value, { maxCharacters: text.length, maxItems: text.length }, depth + 1);
+      const safe = cleanAt(value, text.length, { maxItems: text.length, start: depth + 1 });
       const written = JSON.stringify(safe);
       return written === JSON.stringify(value) ? text : written;
     } catch {
@@ -102,9 +95,8 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
     }
   };
 
-  const cleanAt = (value: unknown, limits: RedactLimits, start: number): Json => {
-    const { maxDepth = MAX_DEPTH, maxItems = MAX_ITEMS } = limits;
-    let characters = limits.maxCharacters;
+  const cleanAt = (value: unknown, maxCharacters: number, { maxItems = MAX_ITEMS, start = 0 } = {}): Json => {
+    let characters = maxCharacters;
     let items = maxItems;
     const say = (text: string, depth: number): string => {
       if (characters <= 0) return ELLIPSIS;
@@ -116,7 +108,7 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
       if (typeof inner === "string") return say(inner, depth);
       if (typeof inner === "number" || typeof inner === "boolean") return inner;
       if (typeof inner !== "object" || inner === null) return null;
-      if (depth >= maxDepth) return ELLIPSIS;
+      if (depth >= MAX_DEPTH) return ELLIPSIS;
       return Array.isArray(inner) ? cleanList(inner, depth) : cleanMap(inner, depth);
     };
     const cleanList = (list: readonly unknown[], depth: number): Json => {
@@ -155,7 +147,7 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
 
   return {
     cleanText: (text, maxCharacters) => cleanText(text, maxCharacters),
-    cleanValue: (value, limits) => cleanAt(value, limits, 0),
+    cleanValue: (value, maxCharacters) => cleanAt(value, maxCharacters),
   };
 }
 

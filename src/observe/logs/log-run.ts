@@ -5,10 +5,10 @@
  * Invariant: every value of a line has passed the redactor.
  */
 import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
-import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { isForkNotice } from "../../protocol/record.ts";
 import type { ObservedRun, RunObserver } from "../observer.ts";
-import type { RedactLimits, Redactor } from "./create-redactor.ts";
+import { ModelCalls, ToolCalls } from "../open-calls.ts";
+import type { Redactor } from "./create-redactor.ts";
 import { mayQuoteContent } from "./may-quote-content.ts";
 
 /** One log line before it is written. */
@@ -29,14 +29,10 @@ export interface LogRunOptions {
   write(line: LogLine): void;
 }
 
-/** Limits for IDs, names and error messages. */
-const TEXT_LIMITS: RedactLimits = { maxCharacters: 500 };
-const CONTEXT_LIMITS: RedactLimits = { maxCharacters: 4000 };
+/** Maximum characters of IDs, names and error messages, and of the context. */
+const MAX_TEXT = 500;
+const MAX_CONTEXT = 4000;
 const CONTENT_FIELDS: ReadonlySet<string> = new Set(["message", "result", "reply", "query", "summary", "arguments"]);
-/** Maximum open model calls and approvals that are remembered. */
-const MAX_OPEN = 1000;
-
-type CallTokens = Pick<EventOf<"usage">, "prompt_tokens" | "completion_tokens" | "total_tokens">;
 
 export class LogRun implements RunObserver {
   readonly #run: ObservedRun;
@@ -45,11 +41,12 @@ export class LogRun implements RunObserver {
   #startedAt: number | undefined;
   #now: number | undefined;
   #hasPast = false;
+  /** The current record is past: it is followed, and no line is written. */
+  #isPast = false;
   #isOpen = false;
   #isOver = false;
-  readonly #askedAt = new BoundedMap<number>(MAX_OPEN);
-  readonly #usage = new BoundedMap<CallTokens>(MAX_OPEN);
-  readonly #calls = new BoundedMap<EventOf<"llm_start">>(MAX_OPEN);
+  readonly #models = new ModelCalls();
+  readonly #tools = new ToolCalls();
 
   constructor(run: ObservedRun, options: LogRunOptions) {
     this.#run = run;
@@ -65,53 +62,28 @@ export class LogRun implements RunObserver {
       this.#start = event;
       this.#startedAt = envelope.ts;
     }
-    if (isPast) {
-      this.#hasPast = true;
-      this.#remember(event);
-      return;
-    }
-    if (!this.#isOpen) {
+    this.#isPast = isPast;
+    this.#hasPast ||= isPast;
+    if (!isPast && !this.#isOpen) {
       this.#isOpen = true;
       if (this.#hasPast) this.#write("info", "run resumed", record, this.#describeStart());
     }
-    this.#logEvent(event, record);
-    this.#remember(event);
+    this.#takeEvent(event, record);
   }
 
   close(isUnfinished: boolean): void {
     if (this.#isOver || !this.#isOpen) return;
     this.#isOver = true;
     if (!isUnfinished) return;
-    const waiting = this.#askedAt.size === 0 ? {} : { open_approvals: this.#askedAt.size };
-    this.#write("info", "run left unfinished", undefined, { event: "run_left", ...this.#sinceStart(), ...waiting });
+    const { waiting } = this.#tools;
+    this.#write("info", "run left unfinished", undefined, {
+      event: "run_left",
+      ...this.#sinceStart(),
+      open_approvals: waiting === 0 ? undefined : waiting,
+    });
   }
 
-  /** Remembers what later lines need. */
-  #remember(event: LoomEvent): void {
-    switch (event.type) {
-      case "llm_start":
-        this.#calls.set(event.llm_call_id, event);
-        return;
-      case "usage":
-        // Usage without a call ID is reported only with the end of the run.
-        if (event.llm_call_id !== undefined) this.#usage.set(event.llm_call_id, event);
-        return;
-      case "llm_end":
-        this.#usage.delete(event.llm_call_id);
-        this.#calls.delete(event.llm_call_id);
-        return;
-      case "tool_approval":
-        this.#askedAt.set(keyOfCall(event), this.#now ?? 0);
-        return;
-      case "tool_approval_result":
-      case "tool_end":
-        this.#askedAt.delete(keyOfCall(event));
-        return;
-      default:
-    }
-  }
-
-  #logEvent(event: LoomEvent, record: StampedRecord): void {
+  #takeEvent(event: LoomEvent, record: StampedRecord): void {
     switch (event.type) {
       case "run_start":
         return this.#write("info", "run started", record, {
@@ -119,25 +91,34 @@ export class LogRun implements RunObserver {
           context: event.context,
           message: this.#content(event.message),
         });
+      case "llm_start":
+        this.#models.start(event, record.envelope.node_id ?? "", this.#now);
+        return;
+      case "usage":
+        // Usage without a call ID is reported only with the end of the run.
+        this.#models.takeUsage(event);
+        return;
       case "llm_end":
         return this.#logModelCall(event, record);
       case "tool_approval":
+        this.#tools.take(event, this.#now);
         return this.#write("info", "approval requested", record, {
           call_id: event.call_id,
           tool: event.name,
           arguments: this.#content(event.arguments),
         });
       case "tool_approval_result": {
-        const askedAt = this.#askedAt.get(keyOfCall(event));
+        const change = this.#tools.take(event, this.#now);
         return this.#write("info", "approval answered", record, {
           call_id: event.call_id,
           tool: event.name,
           decision: event.decision,
-          wait_ms: askedAt === undefined || this.#now === undefined ? undefined : Math.max(0, this.#now - askedAt),
+          wait_ms: change?.call.waitMs,
           reason: this.#content(event.reason),
         });
       }
       case "tool_call":
+        this.#tools.take(event, this.#now);
         // Arguments are contents, and without them the line says nothing new.
         if (!this.#options.contents) return;
         return this.#write("info", "tool called", record, {
@@ -145,7 +126,11 @@ export class LogRun implements RunObserver {
           tool: event.name,
           arguments: event.arguments,
         });
+      case "tool_start":
+        this.#tools.take(event, this.#now);
+        return;
       case "tool_end":
+        this.#tools.take(event, this.#now);
         return this.#write(event.is_error ? "warn" : "info", event.is_error ? "tool failed" : "tool ended", record, {
           call_id: event.call_id,
           tool: event.name,
@@ -194,20 +179,18 @@ export class LogRun implements RunObserver {
   }
 
   #logModelCall(event: EventOf<"llm_end">, record: StampedRecord): void {
-    const { llm_call_id } = event;
-    const tokens = this.#usage.get(llm_call_id);
-    const begun = this.#calls.get(llm_call_id);
+    const { start, usage } = this.#models.end(event) ?? {};
     const isFailed = event.error !== undefined || event.finish_reason === "error";
     this.#write(isFailed ? "warn" : "info", isFailed ? "model call failed" : "model call ended", record, {
-      llm_call_id,
-      model: event.model ?? begun?.model,
-      purpose: event.purpose ?? begun?.purpose,
-      attempt: begun?.attempt,
+      llm_call_id: event.llm_call_id,
+      model: event.model ?? start?.model,
+      purpose: event.purpose ?? start?.purpose,
+      attempt: start?.attempt,
       finish_reason: event.finish_reason,
       duration_ms: event.duration_ms,
-      prompt_tokens: tokens?.prompt_tokens,
-      completion_tokens: tokens?.completion_tokens,
-      total_tokens: tokens?.total_tokens,
+      prompt_tokens: usage?.prompt_tokens,
+      completion_tokens: usage?.completion_tokens,
+      total_tokens: usage?.total_tokens,
       code: event.error_code,
       error: this.#message(event.error, event.error_code),
     });
@@ -242,10 +225,11 @@ export class LogRun implements RunObserver {
   }
 
   #write(level: LogLine["level"], message: string, record: StampedRecord | undefined, own: LogFields): void {
+    if (this.#isPast) return;
     const { sessionId, runId } = this.#run;
     const fields: LogFields = {};
     const put = (name: string, value: unknown): void => {
-      if (value !== undefined) fields[name] = this.#options.redactor.cleanValue(value, this.#limitsOf(name));
+      if (value !== undefined) fields[name] = this.#options.redactor.cleanValue(value, this.#findLimit(name));
     };
     put("event", record?.event.type);
     put("request_id", this.#start?.request_id);
@@ -258,12 +242,8 @@ export class LogRun implements RunObserver {
     this.#options.write({ level, message, fields });
   }
 
-  #limitsOf(name: string): RedactLimits {
-    if (CONTENT_FIELDS.has(name)) return { maxCharacters: this.#options.maxContentCharacters };
-    return name === "context" ? CONTEXT_LIMITS : TEXT_LIMITS;
+  #findLimit(name: string): number {
+    if (CONTENT_FIELDS.has(name)) return this.#options.maxContentCharacters;
+    return name === "context" ? MAX_CONTEXT : MAX_TEXT;
   }
-}
-
-function keyOfCall({ call_id, name = "" }: { readonly call_id?: string; readonly name?: string }): string {
-  return call_id ?? `\u0000${name}`;
 }

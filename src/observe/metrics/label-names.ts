@@ -11,7 +11,13 @@ export const MAX_LABEL_LENGTH = 64;
 export const OTHER_LABEL = "other";
 
 const MAX_INPUT = 1024;
+/** Labels whose values come from outside. All others have a few known values. */
+const OPEN_LABELS: ReadonlySet<string> = new Set(["agent", "model", "tool", "stage", "code"]);
 const redactor = createRedactor();
+
+export interface MetricLabels {
+  readonly [label: string]: string;
+}
 
 /** Returns a name without secrets and control characters, cut to `MAX_LABEL_LENGTH`. */
 export function cleanLabel(name: string): string {
@@ -22,78 +28,24 @@ export function cleanLabel(name: string): string {
 }
 
 /**
- * Returns a function that keeps the first `maxLabels` names forever, because a scraped time series must not disappear.
+ * Returns a function that cleans the labels from outside and keeps the first `maxLabels` of them forever, because a
+ * scraped time series must not disappear. Of labels that occur together, it keeps the first pairs: separate limits would
+ * allow their product.
  */
-export function createLabelLimit(maxLabels: number = DEFAULT_MAX_LABELS): (name: string) => string {
-  const known = new Set<string>();
-  return (name) => {
-    const label = cleanLabel(name);
-    if (known.has(label)) return label;
-    if (known.size >= maxLabels) return OTHER_LABEL;
-    known.add(label);
-    return label;
+export function createLabelLimit(maxLabels: number): (labels: MetricLabels) => MetricLabels {
+  /** By the names of the labels. */
+  const known = new Map<string, Set<string>>();
+  return (labels) => {
+    const open = Object.entries(labels).filter(([label]) => OPEN_LABELS.has(label));
+    if (open.length === 0) return labels;
+    const kind = open.map(([label]) => label).join();
+    const cleaned = open.map(([label, name]) => [label, cleanLabel(name)] as const);
+    const values = JSON.stringify(cleaned);
+    let all = known.get(kind);
+    if (all === undefined) known.set(kind, (all = new Set()));
+    if (!all.has(values) && all.size >= maxLabels)
+      return { ...labels, ...Object.fromEntries(open.map(([label]) => [label, OTHER_LABEL])) };
+    all.add(values);
+    return { ...labels, ...Object.fromEntries(cleaned) };
   };
-}
-
-export interface Mergeable<T> {
-  merge(other: T): void;
-}
-
-/**
- * One part per name, and one for all names beyond the limit. The names first in alphabetical order are kept, so that
- * merging does not depend on the order in which names arrive.
- */
-export class NamedParts<T extends Mergeable<T>> {
-  readonly #parts = new Map<string, T>();
-  readonly #maxLabels: number;
-  readonly #create: () => T;
-  /** The last name in alphabetical order, once the limit is reached. */
-  #last: string | undefined;
-  #other: T | undefined;
-
-  constructor(create: () => T, maxLabels: number) {
-    this.#create = create;
-    this.#maxLabels = maxLabels;
-  }
-
-  at(name: string): T {
-    return this.#at(cleanLabel(name));
-  }
-
-  #at(label: string): T {
-    const known = this.#parts.get(label);
-    if (known !== undefined) return known;
-    const isLate = this.#maxLabels === 0 || (this.#last !== undefined && label > this.#last);
-    if (isLate || label === OTHER_LABEL) return (this.#other ??= this.#create());
-    const made = this.#create();
-    this.#parts.set(label, made);
-    if (this.#parts.size > this.#maxLabels) this.#drop(this.#last as string);
-    if (this.#parts.size === this.#maxLabels) this.#last = findLast(this.#parts.keys());
-    return made;
-  }
-
-  merge(other: NamedParts<T>): void {
-    for (const [name, part] of other.#parts) this.#at(name).merge(part);
-    if (other.#other !== undefined) (this.#other ??= this.#create()).merge(other.#other);
-  }
-
-  /** Returns the parts sorted by name, with `other` last. */
-  summarize<S>(describe: (part: T) => S): { readonly [name: string]: S } {
-    const named = [...this.#parts].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    if (this.#other !== undefined) named.push([OTHER_LABEL, this.#other]);
-    return Object.fromEntries(named.map(([name, part]) => [name, describe(part)]));
-  }
-
-  #drop(name: string): void {
-    const gone = this.#parts.get(name);
-    if (gone === undefined) return;
-    this.#parts.delete(name);
-    (this.#other ??= this.#create()).merge(gone);
-  }
-}
-
-function findLast(names: Iterable<string>): string | undefined {
-  let last: string | undefined;
-  for (const name of names) if (last === undefined || name > last) last = name;
-  return last;
 }

@@ -273,45 +273,32 @@ describe("unusual records", () => {
   });
 });
 
-describe("merging", () => {
-  const sessions = fc.array(sessionArbitrary, { minLength: 1, maxLength: 4 });
+it("gives the same result if another process takes over a run", () => {
+  fc.assert(
+    fc.property(sessionArbitrary, fc.nat(), (records, seed) => {
+      const cut = seed % (records.length + 1);
+      // Both processes count here.
+      const metrics = feed(new MetricsCollector(), records.slice(0, cut));
+      feed(metrics, records, cut);
+      expect(metrics.summary()).toEqual(feed(new MetricsCollector(), records).summary());
+    }),
+    { numRuns: SAMPLES.sessions },
+  );
+});
 
-  it("equals one collector that saw everything, in any order", () => {
-    fc.assert(
-      fc.property(sessions, fc.nat(), fc.nat({ max: 4 }), (parts, seed, maxLabels) => {
-        const whole = new MetricsCollector({ maxLabels });
-        for (const part of parts) feed(whole, part);
-        const collectors = parts.map((part) => feed(new MetricsCollector({ maxLabels }), part));
-        // Merge any two until one is left.
-        let turn = seed;
-        while (collectors.length > 1) {
-          const [one] = collectors.splice(turn % collectors.length, 1) as [MetricsCollector];
-          turn = Math.trunc(turn / 2) + 1;
-          (collectors[turn % collectors.length] as MetricsCollector).merge(one);
-        }
-        expect(collectors[0]?.summary()).toEqual(whole.summary());
-      }),
-      { numRuns: SAMPLES.sessions },
-    );
-  });
-
-  it("gives the same result if another process takes over a run", () => {
-    fc.assert(
-      fc.property(sessionArbitrary, fc.nat(), (records, seed) => {
-        const cut = seed % (records.length + 1);
-        const before = feed(new MetricsCollector(), records.slice(0, cut));
-        before.merge(feed(new MetricsCollector(), records, cut));
-        expect(before.summary()).toEqual(feed(new MetricsCollector(), records).summary());
-      }),
-      { numRuns: SAMPLES.sessions },
-    );
-  });
-
-  it("with itself doubles the counts", () => {
-    const metrics = feed(new MetricsCollector(), record(STORY));
-    metrics.merge(metrics);
-    expect(metrics.summary()).toMatchObject({ iterations: 4, tools: { calls: 4, duration: { count: 2, sumMs: 10 } } });
-  });
+it("limits the names it lists, and lists them in order with `other` last", () => {
+  const names = ["zip", "other", "__proto__", "add", "zip", "late"];
+  const calls = names.map((name, n): TimedEvent => ({ type: "tool_call", call_id: `c${n}`, name, arguments: {} }));
+  const count = (maxLabels: number) => {
+    const { byTool } = measure(calls, { maxLabels }).tools;
+    return Object.entries(byTool).map(([name, tool]) => [name, tool.calls]);
+  };
+  expect(count(0)).toEqual([["other", 6]]);
+  expect(count(3)).toEqual([
+    ["__proto__", 1],
+    ["zip", 2],
+    ["other", 3],
+  ]);
 });
 
 it("counts a replayed session like the live one", async () => {

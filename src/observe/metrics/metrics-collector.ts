@@ -3,31 +3,31 @@
  * exporters.
  *
  * Invariants:
- * - Merging collectors with the same `maxLabels`, in any order, gives the counts of one collector that saw all runs.
  * - Replaying a recorded session gives the same numbers as observing it live.
  * - Memory use does not grow with the number of runs: names are limited, times are kept in buckets.
  */
-import type { ObservedRun, Observer, RunObserver } from "../observer.ts";
 import { assertLimit } from "../assert-limit.ts";
-import { DEFAULT_MAX_LABELS, type Mergeable, NamedParts } from "./label-names.ts";
-import type { MetricsSummary, ModelSummary, TokenSummary, ToolSummary } from "./metrics-summary.ts";
+import type { ObservedRun, Observer, RunObserver } from "../observer.ts";
+import { MAX_OPEN_CALLS } from "../open-calls.ts";
+import { createLabelLimit, DEFAULT_MAX_LABELS, type MetricLabels, OTHER_LABEL } from "./label-names.ts";
 import {
-  MAX_OPEN_CALLS,
-  type MeasuredDecision,
-  type Measures,
-  NOT_MEASURED,
-  type RunEndStatus,
-  RunMeter,
-  type TokenCounts,
-} from "./run-meter.ts";
+  type CountName,
+  createStreamMeter,
+  METRICS,
+  type MetricName,
+  type MetricSink,
+  type TimeName,
+} from "./metric-table.ts";
+import type { MetricsSummary, ModelSummary, ToolSummary } from "./metrics-summary.ts";
+import { NOT_MEASURED, RunMeter } from "./run-meter.ts";
 import type { StreamMeter, StreamOpening, StreamTally } from "./server-meter.ts";
-import { Timing } from "./timing.ts";
+import { Timing, type TimingSummary } from "./timing.ts";
 
 /** Options of `MetricsCollector`. */
 export interface MetricsCollectorOptions {
   /**
-   * Maximum tools, models, error stages and error codes listed by name, each. Further names are counted as `other`.
-   * Default: 100.
+   * Maximum agents, tools, models, and errors by stage and code listed by name, each. Further names are counted as
+   * `other`. Default: 100.
    */
   readonly maxLabels?: number;
   /** Maximum open calls remembered per run. Forgotten ones are counted as `untracked`. Default: 1,000. */
@@ -48,263 +48,184 @@ export interface MetricsCollectorOptions {
 export class MetricsCollector implements Observer, StreamMeter {
   readonly name = "metrics";
   readonly ignores: ReadonlySet<string> = NOT_MEASURED;
-  readonly #counts: MetricCounts;
+  readonly #values: MetricValues;
+  readonly #streams: StreamMeter;
   readonly #maxOpenCalls: number;
-  /** Current value, so `reset` does not change it. */
-  #openStreams = 0;
 
   constructor({ maxLabels = DEFAULT_MAX_LABELS, maxOpenCalls = MAX_OPEN_CALLS }: MetricsCollectorOptions = {}) {
-    this.#counts = new MetricCounts(assertLimit("maxLabels", maxLabels, 0));
+    this.#values = new MetricValues(assertLimit("maxLabels", maxLabels, 0));
+    this.#streams = createStreamMeter(this.#values);
     this.#maxOpenCalls = assertLimit("maxOpenCalls", maxOpenCalls, 1);
   }
 
   /** Returns all metrics as a plain object that can be written as JSON. */
   summary(): MetricsSummary {
-    return this.#counts.summarize(this.#openStreams);
+    return summarize(this.#values);
   }
 
   /** Sets all counts to zero. Runs in progress are counted from here on. */
   reset(): void {
-    this.#counts.reset();
+    this.#values.reset();
   }
 
-  /** Adds the counts of another collector, which keeps them. Its open streams are not added. */
-  merge(other: MetricsCollector): void {
-    this.#counts.merge(other.#counts);
+  openRun(run: ObservedRun): RunObserver {
+    return new RunMeter(this.#values, run, this.#maxOpenCalls);
   }
 
-  openRun(_run: ObservedRun): RunObserver {
-    return new RunMeter(this.#counts, this.#maxOpenCalls);
+  openStream(opening: StreamOpening): StreamTally {
+    return this.#streams.openStream(opening);
   }
 
-  openStream({ kind }: StreamOpening): StreamTally {
-    this.#counts.state.streams.counts[kind]++;
-    this.#openStreams++;
-    return {
-      send: (frames, bytes, replayedBytes) => {
-        const { counts } = this.#counts.state.streams;
-        counts.frames += frames;
-        counts.bytes += bytes;
-        counts.replayedBytes += replayedBytes;
-      },
-      close: (end) => {
-        this.#counts.state.streamEnds.counts[end]++;
-        this.#openStreams--;
-      },
-    };
-  }
-
-  refuseStream(_code: string): void {
-    this.#counts.state.streams.counts.refused++;
+  refuseStream(code: string): void {
+    this.#streams.refuseStream(code);
   }
 
   closeSlowReader(): void {
-    this.#counts.state.streams.counts.slowReaders++;
+    this.#streams.closeSlowReader();
   }
 }
 
-/** Named counters that can be merged. */
-class Tally<K extends string> {
-  readonly counts: Record<K, number>;
-
-  constructor(names: readonly K[]) {
-    this.counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<K, number>;
-  }
-
-  merge(other: Tally<K>): void {
-    for (const name of Object.keys(this.counts) as K[]) this.counts[name] += other.counts[name];
-  }
+/** The values of one metric for one combination of labels: a count, or times. */
+interface Series {
+  readonly labels: MetricLabels;
+  count: number;
+  readonly times: Timing;
 }
 
-/** Statistics of one model or tool. Tools use no tokens. */
-class CallStatistics {
-  readonly tally = new Tally(["calls", "failed", "prompt", "completion", "total"]);
-  readonly duration: Timing = new Timing();
-  readonly firstToken: Timing = new Timing();
-
-  merge({ tally, duration, firstToken }: CallStatistics): void {
-    this.tally.merge(tally);
-    this.duration.merge(duration);
-    this.firstToken.merge(firstToken);
-  }
-}
-
-/** All state, so that it can be replaced at once. */
-function createState(maxLabels: number) {
-  return {
-    runs: new Tally(["started", "completed", "error", "cancelled"]),
-    iterations: new Tally(["total"]),
-    retrievals: new Tally(["total", "documents"]),
-    compressions: new Tally(["total", "savedTokens"]),
-    approvals: new Tally(["asked", "approved", "rejected", "expired"]),
-    untracked: new Tally(["total"]),
-    streams: new Tally(["fresh", "resume", "gap", "refused", "slowReaders", "frames", "bytes", "replayedBytes"]),
-    streamEnds: new Tally(["end", "left", "slow", "error"]),
-    runTime: new Timing(),
-    firstAnswer: new Timing(),
-    approvalWait: new Timing(),
-    models: new NamedParts(() => new CallStatistics(), maxLabels),
-    tools: new NamedParts(() => new CallStatistics(), maxLabels),
-    errors: new Tally(["total"]),
-    errorStages: new NamedParts(() => new Tally(["total"]), maxLabels),
-    errorCodes: new NamedParts(() => new Tally(["total"]), maxLabels),
-    allModels: new CallStatistics(),
-    allTools: new CallStatistics(),
-  };
-}
-
-type MetricState = ReturnType<typeof createState>;
-
-/** The counts and times behind a collector. */
-class MetricCounts implements Measures {
+/** The values of all metrics. */
+class MetricValues implements MetricSink {
   readonly #maxLabels: number;
-  state: MetricState;
+  #limit: (labels: MetricLabels) => MetricLabels;
+  /** By metric and by the values of its labels. */
+  readonly #series = new Map<MetricName, Map<string, Series>>();
 
   constructor(maxLabels: number) {
     this.#maxLabels = maxLabels;
-    this.state = createState(maxLabels);
+    this.#limit = createLabelLimit(maxLabels);
   }
 
+  add(metric: CountName, labels: MetricLabels, count = 1): void {
+    this.#at(metric, labels).count += count;
+  }
+
+  time(metric: TimeName, labels: MetricLabels, elapsedMs: number | undefined): void {
+    if (elapsedMs !== undefined) this.#at(metric, labels).times.add(elapsedMs);
+  }
+
+  /** Gauges are current values and stay. */
   reset(): void {
-    this.state = createState(this.#maxLabels);
+    for (const metric of this.#series.keys()) if (METRICS[metric].kind !== "gauge") this.#series.delete(metric);
+    this.#limit = createLabelLimit(this.#maxLabels);
   }
 
-  merge(other: MetricCounts): void {
-    for (const part of Object.keys(this.state) as (keyof MetricState)[])
-      (this.state[part] as Mergeable<unknown>).merge(other.state[part]);
+  /** Returns the sum of all series with these labels. */
+  count(metric: CountName, labels: MetricLabels = {}): number {
+    return this.#list(metric, labels).reduce((sum, { count }) => sum + count, 0);
   }
 
-  summarize(openStreams: number): MetricsSummary {
-    const state = this.state;
-    const { fresh, resume, gap, refused, slowReaders, ...sent } = state.streams.counts;
-    return {
-      runs: {
-        ...state.runs.counts,
-        duration: state.runTime.summarize(),
-        timeToFirstAnswer: state.firstAnswer.summarize(),
-      },
-      iterations: state.iterations.counts.total,
-      llm: { ...describeModel(state.allModels), byModel: state.models.summarize(describeModel) },
-      tools: { ...describeTool(state.allTools), byTool: state.tools.summarize(describeTool) },
-      errors: {
-        total: state.errors.counts.total,
-        byStage: state.errorStages.summarize(({ counts: { total } }) => total),
-        byCode: state.errorCodes.summarize(({ counts: { total } }) => total),
-      },
-      retrievals: { ...state.retrievals.counts },
-      compressions: { ...state.compressions.counts },
-      approvals: { ...state.approvals.counts, wait: state.approvalWait.summarize() },
-      streams: {
-        opened: fresh + resume + gap,
-        resumed: resume,
-        gaps: gap,
-        open: openStreams,
-        closed: { ...state.streamEnds.counts },
-        refused,
-        slowReadersClosed: slowReaders,
-        ...sent,
-      },
-      untracked: state.untracked.counts.total,
-    };
+  /** Summarizes the times of all series with these labels. */
+  summarizeTimes(metric: TimeName, labels: MetricLabels = {}): TimingSummary {
+    const all = new Timing();
+    for (const { times } of this.#list(metric, labels)) all.merge(times);
+    return all.summarize();
   }
 
-  startRun(_agent: string): void {
-    this.state.runs.counts.started++;
+  /** Describes each value of a label, sorted by name, with `other` last. */
+  describeEach<T>(
+    label: string,
+    metrics: readonly MetricName[],
+    describe: (labels: MetricLabels) => T,
+  ): { readonly [name: string]: T } {
+    const names = new Set(metrics.flatMap((metric) => this.#list(metric, {}).map(({ labels }) => labels[label] ?? "")));
+    const rank = (name: string): number => (name === OTHER_LABEL ? 1 : 0);
+    const sorted = [...names].toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+    return Object.fromEntries(sorted.map((name) => [name, describe({ [label]: name })]));
   }
 
-  endRun(_agent: string, outcome: RunEndStatus, elapsedMs: number | undefined): void {
-    this.state.runs.counts[outcome]++;
-    if (elapsedMs !== undefined) this.state.runTime.add(elapsedMs);
+  #list(metric: MetricName, labels: MetricLabels): readonly Series[] {
+    const wanted = Object.entries(labels);
+    const all = [...(this.#series.get(metric)?.values() ?? [])];
+    return all.filter((series) => wanted.every(([label, value]) => series.labels[label] === value));
   }
 
-  recordFirstAnswer(_agent: string, elapsedMs: number): void {
-    this.state.firstAnswer.add(elapsedMs);
-  }
-
-  addIteration(): void {
-    this.state.iterations.counts.total++;
-  }
-
-  startModelCall(model: string): void {
-    for (const part of this.#modelParts(model)) part.tally.counts.calls++;
-  }
-
-  endModelCall(model: string, isError: boolean, elapsedMs: number | undefined): void {
-    endCall(this.#modelParts(model), isError, elapsedMs);
-  }
-
-  recordFirstToken(model: string, elapsedMs: number): void {
-    for (const part of this.#modelParts(model)) part.firstToken.add(elapsedMs);
-  }
-
-  addTokens(model: string, tokens: TokenCounts): void {
-    for (const { tally } of this.#modelParts(model)) {
-      tally.counts.prompt += tokens.prompt;
-      tally.counts.completion += tokens.completion;
-      tally.counts.total += tokens.total;
-    }
-  }
-
-  startToolCall(tool: string): void {
-    for (const part of this.#toolParts(tool)) part.tally.counts.calls++;
-  }
-
-  endToolCall(tool: string, isError: boolean, elapsedMs: number | undefined): void {
-    endCall(this.#toolParts(tool), isError, elapsedMs);
-  }
-
-  addError(stage: string, code: string): void {
-    this.state.errors.counts.total++;
-    this.state.errorStages.at(stage).counts.total++;
-    this.state.errorCodes.at(code).counts.total++;
-  }
-
-  addRetrieval(documents: number): void {
-    this.state.retrievals.counts.total++;
-    this.state.retrievals.counts.documents += documents;
-  }
-
-  addCompression(savedTokens: number): void {
-    this.state.compressions.counts.total++;
-    this.state.compressions.counts.savedTokens += savedTokens;
-  }
-
-  askApproval(): void {
-    this.state.approvals.counts.asked++;
-  }
-
-  answerApproval(decision: MeasuredDecision, waitMs: number | undefined): void {
-    this.state.approvals.counts[decision]++;
-    if (waitMs !== undefined) this.state.approvalWait.add(waitMs);
-  }
-
-  countUntrackedCall(): void {
-    this.state.untracked.counts.total++;
-  }
-
-  #modelParts(model: string): readonly [CallStatistics, CallStatistics] {
-    return [this.state.allModels, this.state.models.at(model)];
-  }
-
-  #toolParts(tool: string): readonly [CallStatistics, CallStatistics] {
-    return [this.state.allTools, this.state.tools.at(tool)];
+  #at(metric: MetricName, given: MetricLabels): Series {
+    const labels = this.#limit(given);
+    let all = this.#series.get(metric);
+    if (all === undefined) this.#series.set(metric, (all = new Map<string, Series>()));
+    const key = JSON.stringify(Object.values(labels));
+    let series = all.get(key);
+    if (series === undefined) all.set(key, (series = { labels, count: 0, times: new Timing() }));
+    return series;
   }
 }
 
-function endCall(parts: readonly CallStatistics[], isError: boolean, elapsedMs: number | undefined): void {
-  for (const { tally, duration } of parts) {
-    if (isError) tally.counts.failed++;
-    if (elapsedMs !== undefined) duration.add(elapsedMs);
-  }
-}
-
-function describeModel({ tally, duration, firstToken }: CallStatistics): ModelSummary {
-  const { calls, failed, prompt, completion, total } = tally.counts;
-  const tokens: TokenSummary = { prompt, completion, total };
-  return { calls, failed, tokens, duration: duration.summarize(), timeToFirstToken: firstToken.summarize() };
-}
-
-function describeTool({ tally, duration }: CallStatistics): ToolSummary {
-  const { calls, failed } = tally.counts;
-  return { calls, failed, duration: duration.summarize() };
+function summarize(values: MetricValues): MetricsSummary {
+  const describeModel = (labels: MetricLabels): ModelSummary => ({
+    calls: values.count("llmCalls", labels),
+    failed: values.count("llmErrors", labels),
+    tokens: {
+      prompt: values.count("llmTokens", { ...labels, direction: "prompt" }),
+      completion: values.count("llmTokens", { ...labels, direction: "completion" }),
+      total: values.count("llmReportedTokens", labels),
+    },
+    duration: values.summarizeTimes("llmDuration", labels),
+    timeToFirstToken: values.summarizeTimes("firstToken", labels),
+  });
+  const describeTool = (labels: MetricLabels): ToolSummary => ({
+    calls: values.count("toolCalls", labels),
+    failed: values.count("toolErrors", labels),
+    duration: values.summarizeTimes("toolDuration", labels),
+  });
+  const countErrors = (labels: MetricLabels): number => values.count("errors", labels);
+  return {
+    runs: {
+      started: values.count("runsStarted"),
+      completed: values.count("runs", { status: "completed" }),
+      error: values.count("runs", { status: "error" }),
+      cancelled: values.count("runs", { status: "cancelled" }),
+      duration: values.summarizeTimes("runDuration"),
+      timeToFirstAnswer: values.summarizeTimes("firstAnswer"),
+    },
+    iterations: values.count("iterations"),
+    llm: {
+      ...describeModel({}),
+      byModel: values.describeEach("model", ["llmCalls", "llmReportedTokens", "llmDuration"], describeModel),
+    },
+    tools: {
+      ...describeTool({}),
+      byTool: values.describeEach("tool", ["toolCalls", "toolDuration"], describeTool),
+    },
+    errors: {
+      total: countErrors({}),
+      byStage: values.describeEach("stage", ["errors"], countErrors),
+      byCode: values.describeEach("code", ["errors"], countErrors),
+    },
+    retrievals: { total: values.count("retrievals"), documents: values.count("documents") },
+    compressions: { total: values.count("compressions"), savedTokens: values.count("savedTokens") },
+    approvals: {
+      asked: values.count("approvalsAsked"),
+      approved: values.count("approvals", { decision: "approved" }),
+      rejected: values.count("approvals", { decision: "rejected" }),
+      expired: values.count("approvals", { decision: "expired" }),
+      wait: values.summarizeTimes("approvalWait"),
+    },
+    streams: {
+      opened: values.count("streamsOpened"),
+      resumed: values.count("streamResumes"),
+      gaps: values.count("streamGaps"),
+      open: values.count("streamsOpen"),
+      closed: {
+        end: values.count("streamsClosed", { reason: "end" }),
+        left: values.count("streamsClosed", { reason: "left" }),
+        slow: values.count("streamsClosed", { reason: "slow" }),
+        error: values.count("streamsClosed", { reason: "error" }),
+      },
+      refused: values.count("streamsRefused"),
+      slowReadersClosed: values.count("slowReaders"),
+      frames: values.count("streamFrames"),
+      bytes: values.count("streamBytes"),
+      replayedBytes: values.count("replayedBytes"),
+    },
+    untracked: values.count("untracked"),
+  };
 }

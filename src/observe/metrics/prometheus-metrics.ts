@@ -1,7 +1,9 @@
 /**
- * Declares all Prometheus metrics: name, help and labels. Names follow the Prometheus conventions: base units, and
- * `_total` for counters. Declares the parts of prom-client it uses, so that callers do not need its types.
+ * Creates the metrics of the table in a register of prom-client. Declares the parts of prom-client it uses, so that
+ * callers do not need its types.
  */
+import { createLabelLimit, type MetricLabels } from "./label-names.ts";
+import { METRICS, type MetricSink } from "./metric-table.ts";
 
 /** A `Registry` of prom-client. */
 export interface PrometheusRegister {
@@ -20,23 +22,23 @@ interface MetricConfiguration {
   readonly collect?: () => void;
 }
 
-type Labels = { [name: string]: string };
+interface PrometheusCounter {
+  inc(labels: MetricLabels, value?: number): void;
+  reset(): void;
+}
+
+interface PrometheusHistogram {
+  observe(labels: MetricLabels, value: number): void;
+}
 
 /** The parts of the package `prom-client` that are used. */
 export interface PrometheusClient {
   readonly Registry: new () => PrometheusRegister;
-  readonly Counter: new (configuration: MetricConfiguration) => {
-    inc(labels: Labels, value?: number): void;
-    reset(): void;
-  };
-  readonly Gauge: new (configuration: MetricConfiguration) => {
-    inc(labels: Labels, value?: number): void;
-    set(labels: Labels, value: number): void;
-    reset(): void;
-  };
-  readonly Histogram: new (configuration: MetricConfiguration & { readonly buckets: number[] }) => {
-    observe(labels: Labels, value: number): void;
-  };
+  readonly Counter: new (configuration: MetricConfiguration) => PrometheusCounter;
+  readonly Gauge: new (
+    configuration: MetricConfiguration,
+  ) => PrometheusCounter & { set(labels: MetricLabels, value: number): void };
+  readonly Histogram: new (configuration: MetricConfiguration & { readonly buckets: number[] }) => PrometheusHistogram;
 }
 
 /** Where metrics are created. */
@@ -46,105 +48,37 @@ export interface PrometheusTarget {
   readonly prefix: string;
 }
 
-/** Bucket limits in seconds. A tool may take a millisecond, an answer minutes. */
-const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
-/** Bucket limits in seconds for the store, from a read of a cached page to a disk that hangs. */
-const STORE_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-/** Bucket limits in seconds for approvals by users. */
-const WAIT_SECONDS = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600];
-
 export function configureMetric(
   { register, prefix }: PrometheusTarget,
   name: string,
   help: string,
-  labelNames: string[],
+  labelNames: readonly string[],
 ): MetricConfiguration {
-  return { name: prefix + name, help, labelNames, registers: [register as never] };
+  return { name: prefix + name, help, labelNames: [...labelNames], registers: [register as never] };
 }
 
-/** Throws if the register already has metrics with these names. */
-export function createPrometheusMetrics(target: PrometheusTarget) {
+/**
+ * Creates all metrics. Throws if the register already has metrics with these names.
+ *
+ * Invariant: the number of time series is limited, whatever names models and callers invent. The first names are kept
+ * forever, because a scraped counter must not decrease.
+ */
+export function createPrometheusSink(target: PrometheusTarget, maxLabels: number): MetricSink {
   const { client } = target;
-  const counter = (name: string, help: string, ...labels: string[]) =>
-    new client.Counter(configureMetric(target, name, help, labels));
-  const gauge = (name: string, help: string, ...labels: string[]) =>
-    new client.Gauge(configureMetric(target, name, help, labels));
-  const seconds = (name: string, help: string, buckets: number[], ...labels: string[]) =>
-    new client.Histogram({ ...configureMetric(target, name, help, labels), buckets });
+  const counters = new Map<string, PrometheusCounter>();
+  const histograms = new Map<string, PrometheusHistogram>();
+  for (const [key, metric] of Object.entries(METRICS)) {
+    if (metric.kind === "hidden") continue;
+    const configuration = configureMetric(target, metric.name, metric.help, metric.labels);
+    if (metric.kind === "seconds")
+      histograms.set(key, new client.Histogram({ ...configuration, buckets: metric.buckets }));
+    else counters.set(key, new (metric.kind === "gauge" ? client.Gauge : client.Counter)(configuration));
+  }
+  const limit = createLabelLimit(maxLabels);
   return {
-    runsStarted: counter("runs_started_total", "Runs started", "agent"),
-    runs: counter("runs_total", "Runs ended, by status", "agent", "status"),
-    runsInProgress: gauge("runs_in_progress", "Runs this process is executing now"),
-    runDuration: seconds("run_duration_seconds", "Run duration in seconds", SECONDS, "agent"),
-    firstAnswer: seconds(
-      "run_time_to_first_answer_seconds",
-      "Time from the start of a run to the first part of its answer, in seconds",
-      SECONDS,
-      "agent",
-    ),
-    iterations: counter("iterations_total", "Agent iterations"),
-    llmCalls: counter("llm_calls_total", "Model calls, including retries", "model"),
-    llmErrors: counter("llm_errors_total", "Model calls that failed", "model"),
-    llmDuration: seconds("llm_duration_seconds", "Model call duration in seconds", SECONDS, "model"),
-    firstToken: seconds(
-      "llm_time_to_first_token_seconds",
-      "Time from the start of a model call to its first output, in seconds",
-      SECONDS,
-      "model",
-    ),
-    llmTokens: counter(
-      "llm_tokens_total",
-      "Tokens sent to models (prompt) and received from them (completion)",
-      "model",
-      "direction",
-    ),
-    toolCalls: counter("tool_calls_total", "Tool calls requested by models", "tool"),
-    toolErrors: counter("tool_errors_total", "Tool calls that failed", "tool"),
-    toolDuration: seconds("tool_duration_seconds", "Tool run time in seconds", SECONDS, "tool"),
-    errors: counter("errors_total", "Errors reported by runs", "stage", "code"),
-    retrievals: counter("retrievals_total", "Retrievals"),
-    documents: counter("retrieved_documents_total", "Documents found by retrievals"),
-    compressions: counter("compressions_total", "Prompts compressed"),
-    savedTokens: counter("compression_saved_tokens_total", "Tokens saved by compression"),
-    approvalsAsked: counter("approvals_asked_total", "Tool calls that required approval"),
-    approvals: counter("approvals_answered_total", "Approval decisions", "decision"),
-    approvalWait: seconds(
-      "approval_wait_seconds",
-      "Time from an approval request to its decision, in seconds",
-      WAIT_SECONDS,
-    ),
-    untracked: counter(
-      "untracked_calls_total",
-      "Calls forgotten before they ended because too many were open in one run",
-    ),
-    streamsOpened: counter(
-      "streams_opened_total",
-      "Streams opened, including resumed streams and gap requests",
-      "transport",
-    ),
-    streamResumes: counter("stream_resumes_total", "Streams resumed at a cursor of the client", "transport"),
-    streamGaps: counter("stream_gaps_total", "Requests for a range of missed frames", "transport"),
-    streamsOpen: gauge("streams_open", "Streams open now", "transport"),
-    streamsClosed: counter("streams_closed_total", "Streams closed, by reason", "transport", "reason"),
-    streamsRefused: counter("streams_refused_total", "Stream requests rejected, by error code", "code"),
-    slowReaders: counter("slow_readers_closed_total", "Connections closed because the client did not read"),
-    streamFrames: counter("stream_frames_total", "Frames sent", "transport"),
-    streamBytes: counter("stream_bytes_total", "Bytes of frames sent", "transport"),
-    replayedBytes: counter(
-      "stream_replayed_bytes_total",
-      "Bytes of frames sent that were already in the log when the stream was opened",
-      "transport",
-    ),
-    storeDuration: seconds(
-      "store_duration_seconds",
-      "Time of a call to the store in seconds; a change lasts until it is durable",
-      STORE_SECONDS,
-      "operation",
-    ),
-    storeFaults: counter("store_faults_total", "Times the store could not be written any more, by code", "code"),
-    auditFailures: counter("audit_failures_total", "Entries of the audit log that could not be written"),
-    authentications: counter("authentications_total", "Requests by kind of credential and outcome", "kind", "outcome"),
+    add: (metric, labels, count = 1) => counters.get(metric)?.inc(limit(labels), count),
+    time(metric, labels, elapsedMs) {
+      if (elapsedMs !== undefined) histograms.get(metric)?.observe(limit(labels), elapsedMs / 1000);
+    },
   };
 }
-
-export type PrometheusMetrics = ReturnType<typeof createPrometheusMetrics>;

@@ -179,7 +179,7 @@ describe("Prometheus metrics", () => {
   it("use the given register and prefix", async () => {
     const register = new promClient.Registry();
     new promClient.Counter({ name: "mine_total", help: "Mine", registers: [register] }).inc();
-    const observer = await createPrometheusObserver({ register, client: promClient, prefix: "shop_" });
+    const observer = await createPrometheusObserver({ register, prefix: "shop_" });
     observe(observer, EVENTS);
     expect(observer.register).toBe(register);
     const text = await register.metrics();

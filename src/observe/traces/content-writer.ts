@@ -7,7 +7,18 @@ import type { EventOf, Json } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { Redactor } from "../logs/create-redactor.ts";
 import { formatMessage, GEN_AI } from "./gen-ai.ts";
-import type { TracedModelCall } from "./traced-model-calls.ts";
+
+/** The output of one attempt to call a model. */
+export interface RecordedOutput {
+  readonly parts: OutputPart[];
+  characters: number;
+}
+
+interface OutputPart {
+  readonly type: "text" | "reasoning" | "tool_call";
+  text: string;
+  readonly call?: { readonly id: string | undefined; readonly name: string };
+}
 
 /** Maximum calls whose arguments are kept until they start. */
 const MAX_CALLS = 1000;
@@ -33,25 +44,25 @@ export class ContentWriter {
     return formatMessage(role, [{ type: "text", content: this.cleanText(text) }]);
   }
 
-  takePiece(event: EventOf<"message_chunk" | "reasoning_chunk" | "tool_call_chunk">, call: TracedModelCall): void {
+  takePiece(event: EventOf<"message_chunk" | "reasoning_chunk" | "tool_call_chunk">, output: RecordedOutput): void {
     // The complete arguments arrive with `tool_call`.
-    if (event.type === "tool_call_chunk" || call.characters >= this.#max) return;
+    if (event.type === "tool_call_chunk" || output.characters >= this.#max) return;
     // The model did not write the blank line.
     if (event.type === "message_chunk" && event.channel === "break") return;
     const type = event.type === "message_chunk" ? "text" : "reasoning";
-    call.characters += event.content.length;
-    const last = call.output.at(-1);
+    output.characters += event.content.length;
+    const last = output.parts.at(-1);
     if (last?.type === type) last.text += event.content;
-    else if (call.output.length < MAX_PARTS) call.output.push({ type, text: event.content });
+    else if (output.parts.length < MAX_PARTS) output.parts.push({ type, text: event.content });
   }
 
-  takeCall(key: string, event: EventOf<"tool_call">, call: TracedModelCall | undefined): void {
+  takeCall(key: string, event: EventOf<"tool_call">, output: RecordedOutput | undefined): void {
     this.#keepArguments(key, event.arguments);
-    if (call === undefined || call.output.length >= MAX_PARTS) return;
+    if (output === undefined || output.parts.length >= MAX_PARTS) return;
     const text = this.getArguments(key) ?? "";
-    if (call.characters + text.length > this.#max) return;
-    call.characters += text.length;
-    call.output.push({ type: "tool_call", text, call: { id: event.call_id, name: event.name } });
+    if (output.characters + text.length > this.#max) return;
+    output.characters += text.length;
+    output.parts.push({ type: "tool_call", text, call: { id: event.call_id, name: event.name } });
   }
 
   /** The user may have changed the arguments. */
@@ -67,8 +78,8 @@ export class ContentWriter {
     this.#arguments.delete(key);
   }
 
-  formatOutput({ output }: TracedModelCall, finishReason: string | undefined): string {
-    const parts = output.map(({ type, text, call }): Json => {
+  formatOutput(output: RecordedOutput, finishReason: string | undefined): string {
+    const parts = output.parts.map(({ type, text, call }): Json => {
       if (type !== "tool_call") return { type, content: this.cleanText(text) };
       return { type, ...(call?.id === undefined ? {} : { id: call.id }), name: call?.name ?? "", arguments: text };
     });
@@ -87,6 +98,6 @@ export class ContentWriter {
   }
 
   #keepArguments(key: string, value: unknown): void {
-    this.#arguments.set(key, JSON.stringify(this.#redactor.cleanValue(value, { maxCharacters: this.#max })));
+    this.#arguments.set(key, JSON.stringify(this.#redactor.cleanValue(value, this.#max)));
   }
 }

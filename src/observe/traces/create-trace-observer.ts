@@ -26,9 +26,7 @@ export interface TracerProviderLike {
 
 /** Options of `createTraceObserver`. */
 export interface TraceOptions {
-  /** Tracer that creates the spans. Default: the one of the provider. */
-  readonly tracer?: TracerLike;
-  /** Provider of the tracer. Default: the globally registered one, which may be registered later. */
+  /** Provider of the tracer that creates the spans. Default: the globally registered one, which may be registered later. */
   readonly tracerProvider?: TracerProviderLike;
   /** Whether to record prompts, answers, arguments, results, and errors that may quote them. Default: false. */
   readonly captureContent?: boolean;
@@ -40,17 +38,12 @@ export interface TraceOptions {
   readonly maxContentCharacters?: number;
   /** Maximum open spans per run. Further ones are counted in `loom.dropped.spans`. Default: 1,000. */
   readonly maxOpenSpans?: number;
-  /** Maximum events on the span of a run. Further ones are counted in `loom.dropped.events`. Default: 100. */
-  readonly maxEvents?: number;
-  /**
-   * Maximum expected runs and unfinished runs remembered for parent spans and links; the oldest are forgotten.
-   * Default: 1,000.
-   */
-  readonly maxExpectedRuns?: number;
 }
 
 const TRACER_NAME = "loom-agent";
 const MAX_MESSAGE = 500;
+/** Expected runs, and unfinished runs, remembered for parent spans and links; the oldest are forgotten. */
+const MAX_RUNS = 1000;
 
 const IGNORED: ReadonlySet<string> = new Set(UNOBSERVED);
 
@@ -64,25 +57,22 @@ const IGNORED: ReadonlySet<string> = new Set(UNOBSERVED);
  * ```
  */
 export async function createTraceObserver(options: TraceOptions = {}): Promise<Observer> {
-  const { captureContent = false, agentName, maxContentCharacters = 8000, maxExpectedRuns = 1000 } = options;
-  const { maxOpenSpans = 1000, maxEvents = 100 } = options;
-  for (const [name, limit] of Object.entries({ maxContentCharacters, maxOpenSpans, maxEvents }))
-    assertLimit(name, limit, 0);
-  assertLimit("maxExpectedRuns", maxExpectedRuns, 1);
+  const { captureContent = false, agentName, maxContentCharacters = 8000, maxOpenSpans = 1000 } = options;
+  assertLimit("maxContentCharacters", maxContentCharacters, 0);
+  assertLimit("maxOpenSpans", maxOpenSpans, 0);
   const { context, ROOT_CONTEXT, trace } = await loadPackage(
     "@opentelemetry/api",
     "to trace runs",
     () => import("@opentelemetry/api"),
   );
-  const tracer = (options.tracer ?? (options.tracerProvider ?? trace).getTracer(TRACER_NAME)) as Tracer;
+  const tracer = (options.tracerProvider ?? trace).getTracer(TRACER_NAME) as Tracer;
   const redactor = createRedactor(options.redact);
-  const expected = new BoundedMap<Context>(maxExpectedRuns);
-  const previousSpans = new BoundedMap<SpanContext>(maxExpectedRuns);
+  const expected = new BoundedMap<Context>(MAX_RUNS);
+  const previousSpans = new BoundedMap<SpanContext>(MAX_RUNS);
   const common = {
     tracer,
     agentName,
     maxOpenSpans,
-    maxEvents,
     root: ROOT_CONTEXT,
     enter: (parent: Context, span: Span) => trace.setSpan(parent, span),
     enterRemote: (parent: SpanContext) => trace.setSpanContext(ROOT_CONTEXT, parent),

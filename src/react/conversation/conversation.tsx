@@ -14,10 +14,17 @@ import { type UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.ts
 import type { ElementTarget } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { ConnectionNotice, selectRefusal } from "./connection-notice.tsx";
-import { type PendingMessage, PendingItem } from "./pending-item.tsx";
+import { PendingItem, type PendingMessage } from "./pending-item.tsx";
 import { RunItem } from "./run-item.tsx";
-import { END_PX, findFocusedTurn, holdInPlace, keepFocusedRow, releaseBeginning, stayAtEnd } from "./scrolling.ts";
-import { showElement } from "./show-element.ts";
+import {
+  END_PX,
+  findFocusedTurn,
+  holdInPlace,
+  keepFocusedRow,
+  releaseBeginning,
+  showElement,
+  stayAtEnd,
+} from "./scrolling.ts";
 import { useLanding } from "./use-landing.ts";
 import { useVirtualizer } from "./use-virtualizer.ts";
 

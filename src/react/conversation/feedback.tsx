@@ -1,8 +1,8 @@
 /** Thumbs up and down for an answer, with a comment. The rating comes from the session, so every page shows the same. */
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from "react";
 import type { FeedbackView } from "../../client/view.ts";
 import { COMMAND_WORDS, describeCommandFailure } from "../parts/command-words.ts";
-import { IconButton } from "../ui/button.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
 import { type FeedbackResponse, useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 
@@ -18,8 +18,6 @@ const WORDS = defineWords({
     thanks: "感谢反馈。",
   },
 });
-
-const FeedbackComment = lazy(async () => ({ default: (await import("./feedback-comment.tsx")).FeedbackComment }));
 
 export interface FeedbackProps {
   readonly runId: string;
@@ -99,13 +97,68 @@ export function FeedbackForm({ control }: { readonly control: FeedbackControl })
   return (
     <>
       {isAsking ? (
-        <Suspense fallback={null}>
-          <FeedbackComment isBusy={isBusy} onSend={(text) => control.comment(text)} onClose={() => control.close()} />
-        </Suspense>
+        <FeedbackComment isBusy={isBusy} onSend={(text) => control.comment(text)} onClose={() => control.close()} />
       ) : null}
       <p className="loom-run-note" role="status">
         {note ?? ""}
       </p>
     </>
+  );
+}
+
+const COMMENT_WORDS = defineWords({
+  en: { comment: "Comment (optional)", send: "Send", skip: "Skip" },
+  zh: { comment: "说明（可选）", send: "发送", skip: "跳过" },
+});
+
+const MAX_COMMENT = 4000;
+
+interface FeedbackCommentProps {
+  readonly isBusy: boolean;
+  readonly onSend: (text: string) => void;
+  readonly onClose: () => void;
+}
+
+/** Form for a comment on a rated answer. Loaded with the first rating. */
+function FeedbackComment({ isBusy, onSend, onClose }: FeedbackCommentProps): ReactNode {
+  const words = useWords(COMMENT_WORDS);
+  const [text, setText] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (text.trim() !== "") onSend(text.trim());
+  };
+  return (
+    <form
+      className="loom-feedback"
+      onSubmit={submit}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+        event.stopPropagation();
+        onClose();
+      }}
+    >
+      <label className="loom-field">
+        <span>{words.comment}</span>
+        <textarea
+          dir="auto"
+          ref={field}
+          rows={2}
+          value={text}
+          maxLength={MAX_COMMENT}
+          disabled={isBusy}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </label>
+      <div className="loom-approval-buttons">
+        <Button isSubmit variant="primary" disabled={isBusy || text.trim() === ""}>
+          {words.send}
+        </Button>
+        <Button disabled={isBusy} onClick={onClose}>
+          {words.skip}
+        </Button>
+      </div>
+    </form>
   );
 }

@@ -11,9 +11,8 @@ import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useSession } from "../use-receiver.ts";
-import { chooseRows, type RowRange, extendToEarlierRows, rangeAroundRow } from "./choose-rows.ts";
+import { chooseRows, extendToEarlierRows, groupParts, hasPart, rangeAroundRow, type RowRange } from "./group-parts.ts";
 import { CitedList } from "./cited-list.tsx";
-import { groupParts, hasPart } from "./group-parts.ts";
 import { UserMessage } from "./user-message.tsx";
 
 const WORDS = defineWords({

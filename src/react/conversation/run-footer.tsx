@@ -2,13 +2,12 @@
 import type { ReactNode } from "react";
 import type { StreamState, TurnView } from "../../client/index.ts";
 import type { FeedbackView, MessageView } from "../../client/view.ts";
-import { InspectButton } from "../parts/inspect-button.tsx";
 import { ShortText } from "../parts/log-box.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { formatDuration, formatNumber, formatRecentTime, formatTime } from "../ui/format.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { useUi } from "../ui/ui-context.tsx";
+import { type ElementTarget, useUi } from "../ui/ui-context.tsx";
 import { Toolbar } from "../ui/toolbar.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { FeedbackButtons, FeedbackForm, useFeedback } from "./feedback.tsx";
@@ -151,4 +150,18 @@ function showsCode(answer: MessageView | undefined, code: string): boolean {
 
 function explainUnverified(state: StreamState | undefined, words: (typeof WORDS)["en"]): string {
   return state === undefined || state.undetectable.length === 0 ? words.unverified : words.unnumbered;
+}
+
+const INSPECT_WORDS = defineWords({ en: { inspect: "Show frames" }, zh: { inspect: "查看数据帧" } });
+
+/** Button that shows the frames an element came from. Renders nothing without `UiActions.inspect`. */
+function InspectButton({ target }: { readonly target: ElementTarget }): ReactNode {
+  const words = useWords(INSPECT_WORDS);
+  const { actions } = useUi();
+  if (actions.inspect === undefined) return null;
+  return (
+    <span className="loom-inspect">
+      <IconButton icon="inspect" label={words.inspect} onClick={() => actions.inspect?.(target)} />
+    </span>
+  );
 }

@@ -15,7 +15,7 @@ import {
   useRef,
 } from "react";
 import type { Receiver, SessionView, StreamState, TurnView } from "../../client/index.ts";
-import type { MessageView } from "../../client/view.ts";
+import type { MessageView, ThinkingPart } from "../../client/view.ts";
 import { StageLine } from "../thoughts/stage.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useRun, useSession } from "../use-receiver.ts";
@@ -24,11 +24,11 @@ import { RunContext, type RunContextValue } from "./run-context.ts";
 import { RunFooter } from "./run-footer.tsx";
 import { holdBeginning } from "./scrolling.ts";
 import { VersionSwitcher } from "./version-switcher.tsx";
+import { ThoughtSeriesItem } from "../parts/thought-series-item.tsx";
 
 /** Drawings are loaded with the first one. */
 const ThoughtTree = lazy(async () => ({ default: (await import("../thoughts/thought-tree.tsx")).ThoughtTree }));
 const ThoughtGraph = lazy(async () => ({ default: (await import("../thoughts/thought-graph.tsx")).ThoughtGraph }));
-const SearchOutput = lazy(async () => ({ default: (await import("./search-output.tsx")).SearchOutput }));
 
 const WORDS = defineWords({
   en: {
@@ -156,4 +156,37 @@ function LinkedFooter({ receiver, sessionId, turn, state }: LinkedFooterProps): 
 
 function selectState(session: SessionView | undefined): StreamState | undefined {
   return session?.state;
+}
+
+interface SearchOutputProps {
+  readonly receiver: Receiver;
+  readonly sessionId: string;
+  readonly turnKey: string;
+  /** The drawing is open. Otherwise the row is shown only while it is open itself. */
+  readonly isShown: boolean;
+}
+
+/**
+ * What the model wrote during a search, as one collapsible row below the drawing of the search. Reads the run itself, so
+ * that the drawing does not render with each token.
+ */
+function SearchOutput({ receiver, sessionId, turnKey, isShown }: SearchOutputProps): ReactNode {
+  const turn = useRun(receiver, sessionId, turnKey);
+  const parts = useMemo(() => collectThinking(turn), [turn]);
+  if (turn === undefined || parts.length === 0) return null;
+  return (
+    <ThoughtSeriesItem
+      parts={parts}
+      stateKey={`${turnKey}/output`}
+      turnKey={turnKey}
+      isLive={turn.status === "running"}
+      isLast={false}
+      output={isShown ? "shown" : "hidden"}
+    />
+  );
+}
+
+function collectThinking(turn: TurnView | undefined): readonly ThinkingPart[] {
+  const parts = turn?.messages.findLast(({ role }) => role === "assistant")?.parts ?? [];
+  return parts.filter((part) => part.type === "thinking" && part.supersededBy === undefined) as ThinkingPart[];
 }

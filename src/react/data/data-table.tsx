@@ -2,7 +2,7 @@
  * A table that can be sorted, filtered, paged, copied and downloaded as CSV. Only visible rows are rendered. Sorting,
  * filtering and export run in slices, so that the page stays responsive.
  */
-import { memo, type ReactNode, useDeferredValue, useMemo, useState } from "react";
+import { memo, type ReactNode, useDeferredValue, useEffect, useMemo, useState } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
 import { ShortText } from "../parts/log-box.tsx";
 import { IconButton } from "../ui/button.tsx";
@@ -10,15 +10,14 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import type { RowQuery } from "./arrange-rows.ts";
+import { createRowArranger, listRows, type RowQuery } from "./arrange-rows.ts";
 import { DataTree } from "./data-tree.tsx";
 import { readTable, type TableData } from "../../protocol/read-table.ts";
 import { memoizeWeak } from "./memoize-weak.ts";
-import { computeInSlices } from "./run-in-slices.ts";
+import { computeInSlices, runInSlices } from "./run-in-slices.ts";
 import { saveText } from "./save-text.ts";
 import { TableGrid } from "./table-grid.tsx";
 import { SMALLEST_PAGE, TablePages } from "./table-pages.tsx";
-import { useArrangedRows } from "./use-arranged-rows.ts";
 import { writeCsv } from "./write-csv.ts";
 import { cutText } from "../../protocol/cut-text.ts";
 
@@ -168,4 +167,27 @@ function useTableState(table: TableData): [TableState, (change: Partial<TableSta
     setState({ table, value: next });
   };
   return [value, change];
+}
+
+interface ArrangedRows {
+  readonly rows: Uint32Array;
+  readonly isBusy: boolean;
+}
+
+/**
+ * The filtered and sorted rows of a table. The previous rows stay until the new ones are ready, so that the table does
+ * not flicker.
+ */
+function useArrangedRows(table: TableData, { filter, sorting }: RowQuery, locale: string): ArrangedRows {
+  const arrange = useMemo(() => createRowArranger(table, locale), [table, locale]);
+  const given = useMemo(() => listRows(table.rowCount), [table]);
+  const [found, setFound] = useState({ table, filter: "", sorting: undefined as RowQuery["sorting"], rows: given });
+  useEffect(() => {
+    const steps = arrange({ filter, sorting });
+    return runInSlices(steps, (rows) => setFound({ table, filter, sorting, rows }));
+  }, [arrange, table, filter, sorting]);
+  return {
+    rows: found.table === table ? found.rows : given,
+    isBusy: found.table !== table || found.filter !== filter || found.sorting !== sorting,
+  };
 }

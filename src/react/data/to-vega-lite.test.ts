@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../protocol/index.ts";
-import { describeChart } from "./describe-chart.ts";
+import { describeChart } from "./chart-view.tsx";
 import { readChartNumbers, toVegaLite } from "./to-vega-lite.ts";
 
 function draw(mark: string, columns: readonly string[], rows: readonly (readonly Json[])[]): JsonObject {

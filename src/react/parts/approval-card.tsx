@@ -9,16 +9,15 @@ import { Icon } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { ActionSummary } from "./action-summary.tsx";
 import type { ApprovalFormProps, SubmitState } from "./approval-form.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
 import { CallFact, CallFacts } from "./call-facts.tsx";
 import { Countdown } from "./clock-text.tsx";
 import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
-import { ACTION_WORDS, describeAction } from "./describe-action.ts";
+import { ACTION_WORDS, type ActionDescription, describeAction } from "./describe-action.ts";
 import { DiffView } from "./diff-view.tsx";
 import { gistValue } from "./json-entries.ts";
-import { ShortText } from "./log-box.tsx";
+import { LogBox, ShortText } from "./log-box.tsx";
 import { revealHidden } from "./reveal-hidden.ts";
 import { cutText } from "../../protocol/cut-text.ts";
 
@@ -225,6 +224,34 @@ function Decision({ approval: { decision, actor, reason }, note, isOver, wasAnsw
           </blockquote>
         )}
       </div>
+    </div>
+  );
+}
+
+interface ActionSummaryProps {
+  readonly action: ActionDescription;
+  /** Unified diff of what changes; shown in place of the text that is written. */
+  readonly diff?: string | undefined;
+}
+
+/** What a tool call will do: a sentence, what it acts on, and what it changes or the text that it writes or sends. */
+function ActionSummary({ action, diff }: ActionSummaryProps): ReactNode {
+  const { sentence, subject, icon, preview, isQuestion = false } = action;
+  return (
+    <div className="loom-action">
+      {sentence === undefined ? null : <p>{sentence}</p>}
+      <p className={isQuestion ? "loom-action-question" : "loom-action-subject"}>
+        {icon === undefined ? null : <Icon name={icon} />}
+        <ShortText text={subject} isExact />
+      </p>
+      {diff !== undefined ? (
+        <DiffView diff={diff} />
+      ) : preview === undefined ? null : (
+        <div className="loom-action-preview">
+          <span aria-hidden="true">{preview.label}</span>
+          <LogBox text={preview.text} label={preview.label} end="first" isExact />
+        </div>
+      )}
     </div>
   );
 }

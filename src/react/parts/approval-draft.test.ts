@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../protocol/index.ts";
-import { type ApprovalDraft, createDraft, changeField, MAX_FIELDS, readDraft, switchMode } from "./approval-draft.ts";
+import {
+  type ApprovalDraft,
+  changeField,
+  createDraft,
+  MAX_FIELDS,
+  readDraft,
+  readJsonObject,
+  switchMode,
+} from "./approval-draft.ts";
 
 const requested: JsonObject = { to: "alice", copies: 2, urgent: true, headers: { a: [1] }, note: null };
 const objects = fc.dictionary(fc.string(), fc.jsonValue()) as fc.Arbitrary<JsonObject>;
@@ -116,5 +124,43 @@ describe("an approval draft", () => {
   it("uses JSON mode for many fields", () => {
     const many = Object.fromEntries(Array.from({ length: MAX_FIELDS + 1 }, (_, i) => [`f${i}`, i]));
     expect(createDraft(many).mode).toBe("raw");
+  });
+});
+
+describe("readJsonObject", () => {
+  it.each([
+    ['{"a": 1}', { kind: "object", value: { a: 1 } }],
+    ["  ", { kind: "empty" }],
+    ['{"a": 1', { kind: "unfinished" }],
+    ['{"a": "b', { kind: "unfinished" }],
+    ["[1]", { kind: "not-object" }],
+    ["null", { kind: "not-object" }],
+    ['{"a": 1,}', { kind: "invalid", line: 1, column: 9 }],
+    ['{\n  "a": x\n}', { kind: "invalid", line: 2, column: 8 }],
+    ['{"a": 1} more', { kind: "invalid", line: 1, column: 10 }],
+  ])("%j", (text, expected) => {
+    expect(readJsonObject(text)).toEqual(expected);
+  });
+
+  it("locates the error in a text of any length", () => {
+    const filler = '"x",\n'.repeat(500);
+    expect(readJsonObject(`{"a": [\n${filler}?]}`)).toEqual({ kind: "invalid", line: 502, column: 1 });
+  });
+
+  it("agrees with JSON.parse", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), fc.string({ maxLength: 3 }), (json, at, insert) => {
+        const place = at % (json.length + 1);
+        const text = json.slice(0, place) + insert + json.slice(place);
+        let isJson = true;
+        try {
+          JSON.parse(text);
+        } catch {
+          isJson = false;
+        }
+        const { kind } = readJsonObject(text);
+        expect(kind === "object" || kind === "not-object").toBe(isJson);
+      }),
+    );
   });
 });

@@ -15,9 +15,10 @@ import { Spinner } from "../ui/indicators.tsx";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
 import type { ApprovalResponse } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { type ApprovalEdit, ApprovalEditor } from "./approval-editor.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
 import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
+import { type ApprovalDraft, createDraft, type DraftParseResult, readDraft } from "./approval-draft.ts";
+import { ApprovalFields } from "./approval-fields.tsx";
 
 const WORDS = defineWords({
   en: {
@@ -212,5 +213,50 @@ function RejectReason({ reason, isDisabled, isFresh, onChange }: RejectReasonPro
         onChange={(event) => onChange(event.target.value)}
       />
     </label>
+  );
+}
+
+const EDITOR_WORDS = defineWords({ en: { discard: "Discard changes" }, zh: { discard: "放弃修改" } });
+
+/** The edited arguments, and what they are read as. */
+interface ApprovalEdit {
+  readonly draft: ApprovalDraft;
+  readonly reading: DraftParseResult;
+}
+
+interface ApprovalEditorProps {
+  readonly requested: JsonObject;
+  /** Undefined before the first change. */
+  readonly edit: ApprovalEdit | undefined;
+  readonly isDisabled: boolean;
+  /** The user has just opened the editor, so that its first field gets the focus. */
+  readonly isFresh: boolean;
+  readonly onChange: (edit: ApprovalEdit) => void;
+  readonly onDiscard: () => void;
+}
+
+/** Editor of the arguments in an approval request. */
+function ApprovalEditor(props: ApprovalEditorProps): ReactNode {
+  const { requested, edit, isDisabled, isFresh, onChange, onDiscard } = props;
+  const words = useWords(EDITOR_WORDS);
+  const element = useRef<HTMLDivElement>(null);
+  const draft = edit?.draft ?? createDraft(requested);
+  useEffect(() => {
+    if (isFresh) element.current?.querySelector<HTMLElement>("input, textarea")?.focus();
+  }, []);
+  return (
+    <div ref={element} className="loom-approval-section">
+      <ApprovalFields
+        draft={draft}
+        reading={edit?.reading ?? readDraft(draft, requested)}
+        requested={requested}
+        isDisabled={isDisabled}
+        onChange={(changed) => onChange({ draft: changed, reading: readDraft(changed, requested) })}
+      >
+        <Button disabled={isDisabled} onClick={onDiscard}>
+          {words.discard}
+        </Button>
+      </ApprovalFields>
+    </div>
   );
 }

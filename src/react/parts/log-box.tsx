@@ -3,14 +3,13 @@
  *
  * Invariant: the cost of a token does not grow with the text. Nothing is announced to screen readers.
  */
-import { memo, type ReactNode, useState } from "react";
+import { memo, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { cutTail, findBlocks, foldText } from "./fold-text.ts";
 import { revealHidden } from "./reveal-hidden.ts";
-import { useFollowEnd } from "./use-follow-end.ts";
 import { useThrottledText } from "./use-throttled-text.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 
@@ -135,4 +134,32 @@ export function ShortText({ text: given, end = "first", isLive = false, isExact 
       </button>
     </span>
   );
+}
+
+/** The box counts as at its end within this distance. */
+const END_PX = 24;
+
+interface FollowedBox {
+  readonly ref: RefObject<HTMLDivElement | null>;
+  readonly onScroll: () => void;
+}
+
+/**
+ * Keeps a scrolling box at its end while it grows, until the user scrolls away. Runs after every render, because any
+ * render may have added content.
+ */
+function useFollowEnd(isFollowing: boolean): FollowedBox {
+  const ref = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  useLayoutEffect(() => {
+    const box = ref.current;
+    if (box !== null && isFollowing && isAtEnd.current) box.scrollTop = box.scrollHeight;
+  });
+  return {
+    ref,
+    onScroll: () => {
+      const box = ref.current;
+      if (box !== null) isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < END_PX;
+    },
+  };
 }

@@ -7,19 +7,18 @@ import type { ToolCall } from "../../client/index.ts";
 import type { ToolResult } from "../../client/view.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";
-import { Icon } from "../ui/icon.tsx";
-import { ProgressBar, Spinner } from "../ui/indicators.tsx";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { Badge, type BadgeTone, ProgressBar, Spinner } from "../ui/indicators.tsx";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { ArgumentsView } from "./arguments-view.tsx";
 import { CallFacts } from "./call-facts.tsx";
-import { describeCall, namesArgument } from "./describe-call.ts";
+import { describeCall, namesArgument } from "./describe-action.ts";
 import { gistValue, isContainer, isEmpty, readJsonText } from "./json-entries.ts";
 import { JsonView } from "./json-view.tsx";
 import { LogBox, ShortText } from "./log-box.tsx";
 import { revealHidden } from "./reveal-hidden.ts";
-import { ToolStatus } from "./tool-status.tsx";
 import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
@@ -220,4 +219,56 @@ function ResultView({ result: { text, data } }: { readonly result: ToolResult })
   if (tree !== undefined) return <JsonView value={tree} label={words.result} />;
   if (text === "") return <p className="loom-tool-description">{words.empty}</p>;
   return <LogBox text={text} label={words.result} end="first" />;
+}
+
+const STATUS_WORDS = defineWords({
+  en: {
+    streaming: "Writing arguments",
+    ready: "Ready",
+    awaiting_approval: "Waiting for approval",
+    awaiting_client: "Waiting for the client",
+    running: "Running",
+    success: "Done",
+    failed: "Failed",
+    rejected: "Rejected",
+    expired: "Expired",
+    interrupted: "Interrupted",
+  },
+  zh: {
+    streaming: "正在生成参数",
+    ready: "已就绪",
+    awaiting_approval: "等待审批",
+    awaiting_client: "等待客户端",
+    running: "执行中",
+    success: "完成",
+    failed: "失败",
+    rejected: "已拒绝",
+    expired: "已超时",
+    interrupted: "已中断",
+  },
+});
+
+const STATUS_BADGES: { readonly [S in ToolCall["status"]]: { readonly icon: IconName; readonly tone: BadgeTone } } = {
+  streaming: { icon: "edit", tone: "busy" },
+  ready: { icon: "tool", tone: "plain" },
+  awaiting_approval: { icon: "ask", tone: "warn" },
+  awaiting_client: { icon: "clock", tone: "busy" },
+  running: { icon: "play", tone: "busy" },
+  success: { icon: "check", tone: "good" },
+  failed: { icon: "alert", tone: "bad" },
+  rejected: { icon: "reject", tone: "bad" },
+  interrupted: { icon: "stop", tone: "warn" },
+};
+
+/** Status badge of a tool call: icon, text and colour, each sufficient alone. */
+function ToolStatus({ call: { status, approval } }: { readonly call: ToolCall }): ReactNode {
+  const words = useWords(STATUS_WORDS);
+  const { icon, tone } = STATUS_BADGES[status];
+  const isExpired = status === "rejected" && approval?.decision === "expired";
+  return (
+    <Badge tone={tone}>
+      {status === "running" ? <Spinner /> : <Icon name={icon} />}
+      {isExpired ? words.expired : words[status]}
+    </Badge>
+  );
 }

@@ -9,7 +9,7 @@ import { Footnote } from "./footnote.tsx";
 import type { FootnoteToken, MathToken } from "./lex-markdown.ts";
 import type { FeedBlock, ListBlock } from "./markdown-feed.ts";
 import { MathText } from "./math-text.tsx";
-import { TextTable } from "./text-table.tsx";
+import { TextTable } from "./text-link.tsx";
 import { TEXT_WORDS } from "./text-words.ts";
 
 /** Deeper blocks are shown as source. */

@@ -2,7 +2,6 @@
  * Splits a growing text into pieces that end at a line break. Only the last piece changes as the text grows, so only
  * that one is laid out again.
  */
-import { detachText } from "./detach-text.ts";
 
 const PIECE = 4000;
 /** Characters compared to check that a text continues the previous one. */
@@ -38,4 +37,13 @@ function findEnd(text: string, start: number, size: number): number {
   // A line without an end is split at four times the size, but never within a surrogate pair.
   const end = line > 0 && line <= start + 4 * size ? line : start + 4 * size;
   return /[\ud800-\udbff]/.test(text[end - 1] ?? "") && end - 1 > start ? end - 1 : end;
+}
+
+/**
+ * Copies a substring, so that it does not retain its source. Engines may store a substring as a view into the whole
+ * string; pieces of a growing text would keep every version in memory.
+ */
+export function detachText(piece: string): string {
+  // Concatenating and slicing creates a new string.
+  return ` ${piece}`.slice(1);
 }

@@ -4,10 +4,9 @@
  */
 import { createElement, type ReactNode } from "react";
 import { CodeBlock } from "./code-block.tsx";
-import { isEmptyTag, filterAttributes, classifyTag } from "./html-tags.ts";
+import { classifyTag, filterAttributes, isEmptyTag } from "./html-tags.ts";
 import { TextImage } from "./text-image.tsx";
-import { TextLink } from "./text-link.tsx";
-import { TextTable } from "./text-table.tsx";
+import { TextLink, TextTable } from "./text-link.tsx";
 
 /** Below this depth only text is kept. */
 const MAX_DEPTH = 40;

@@ -10,9 +10,9 @@
  */
 import type { Token, Tokens } from "marked";
 import { closeInline } from "./close-inline.ts";
-import { detachText } from "./detach-text.ts";
+import { detachText } from "./create-text-cutter.ts";
 import { type Fence, openFence, readFence } from "./open-fence.ts";
-import { collectLinks, type LinkDefinitions, lexMarkdown } from "./lex-markdown.ts";
+import { collectLinks, lexMarkdown, type LinkDefinitions } from "./lex-markdown.ts";
 
 export type FeedBlock =
   | { readonly kind: "token"; readonly token: Token }

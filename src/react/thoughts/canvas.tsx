@@ -6,11 +6,10 @@ import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState }
 import { Button, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { useWords } from "../ui/words.ts";
-import { CanvasSearch } from "./canvas-search.tsx";
+import { CanvasSearch, type SearchedText } from "./canvas-search.tsx";
 import { CanvasStage } from "./canvas-stage.tsx";
 import { Drawing } from "./drawing.tsx";
 import type { DrawingContent } from "./drawing-content.ts";
-import type { SearchedText } from "./find-thoughts.ts";
 import type { Point } from "./grid.ts";
 import { DRAWING_WORDS } from "./thoughts-words.ts";
 import { focusBox } from "./use-box-keys.ts";

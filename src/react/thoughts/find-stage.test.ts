@@ -5,8 +5,7 @@ import { ViewFeed } from "../../../test/view-feed.ts";
 import { createReceiver, type TurnView } from "../../client/index.ts";
 import { findRunPhase } from "./describe-stream.ts";
 import { findStage } from "./find-stage.ts";
-import { STAGE_WORDS } from "./stage-words.ts";
-import { describeStage } from "./stage.tsx";
+import { describeStage, STAGE_WORDS } from "./stage.tsx";
 
 const FILES = new Map(listVectorFiles("runs").map((file) => [basename(file, ".json"), file]));
 

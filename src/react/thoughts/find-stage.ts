@@ -5,7 +5,7 @@
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { GraphView, ToolCall, TurnView } from "../../client/index.ts";
 import type { MessageView, NodeRunView } from "../../client/view.ts";
-import { describeCall } from "../parts/describe-call.ts";
+import { describeCall } from "../parts/describe-action.ts";
 
 /** What a run is doing now. */
 export type Stage =

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { GraphView } from "../../client/index.ts";
 import { drawGraphOutline, orderSteps } from "./draw-graph.ts";
-import { layoutGraph } from "./layout-graph.ts";
-import { placeInOrder } from "./place-in-order.ts";
+import { layoutGraph, placeInOrder } from "./layout-graph.ts";
 
 function makeGraph(
   edges: readonly (readonly [number, number])[],

@@ -2,18 +2,16 @@
  * The current stage of a run in one line. Screen readers announce stage changes, but not numbers within a stage or the
  * elapsed time.
  */
-import { memo, type ReactNode, useRef, useState } from "react";
+import { memo, type ReactNode, useState } from "react";
 import type { StreamState, TurnView } from "../../client/index.ts";
 import { useSecondsFormat } from "../parts/clock-text.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
-import { useIsOffline } from "../ui/use-is-offline.ts";
-import { useNow } from "../ui/use-now.ts";
-import { useWords } from "../ui/words.ts";
+import { useIsOffline, useNow } from "../ui/use-now.ts";
+import { defineWords, useWords } from "../ui/words.ts";
 import { isAway as isStreamAway } from "./describe-stream.ts";
 import { findStage, type Stage } from "./find-stage.ts";
-import { STAGE_WORDS } from "./stage-words.ts";
 import { cutText } from "../../protocol/cut-text.ts";
 
 export interface StageLineProps {
@@ -125,10 +123,68 @@ const Elapsed = memo(function Elapsed({ since, isStopped }: ElapsedProps): React
   const formatSeconds = useSecondsFormat();
   const now = useNow();
   const [mountedAt] = useState(now);
-  const shownAt = useRef(now);
-  if (!isStopped) shownAt.current = now;
-  const at = shownAt.current;
+  const [shownAt, setShownAt] = useState(now);
+  const at = isStopped ? shownAt : now;
+  if (at !== shownAt) setShownAt(at);
   const isPlausible = since !== undefined && since <= at && at - since < PLAUSIBLE_MS;
   const seconds = Math.max(0, Math.floor((at - (isPlausible ? since : mountedAt)) / SECOND_MS));
   return <span className="loom-stage-clock">{formatSeconds(seconds)}</span>;
+});
+
+/** UI strings of the stage line. */
+export const STAGE_WORDS = defineWords({
+  en: {
+    starting: "Starting",
+    planning: "Planning steps",
+    retrieving: "Searching sources",
+    answering: "Answering",
+    finishing: "Finishing",
+    working: "Working",
+    away: "Waiting for the server",
+    offline: "Offline. The run continues on the server.",
+    thinking: "Thinking",
+    thinkingPlanning: "Thinking: planning",
+    thinkingAnalyzing: "Thinking: analyzing",
+    thinkingOther: (stage: string) => `Thinking: ${stage}`,
+    approval: (tool: string) => `Waiting for your approval: ${tool}`,
+    approvalByOthers: (tool: string) => `Waiting for approval: ${tool}`,
+    preparing: (tool: string) => `Preparing: ${tool}`,
+    calling: (tool: string) => tool,
+    client: (tool: string) => `Waiting for the client: ${tool}`,
+    others: (count: number) => (count === 1 ? "+1 more" : `+${count} more`),
+    searching: "Exploring thoughts",
+    expanding: "expanding",
+    judging: "evaluating",
+    backtracking: "backtracking",
+    graph: "Running steps",
+    and: ", ",
+    more: (count: number) => `, +${count} more`,
+  },
+  zh: {
+    starting: "正在启动",
+    planning: "正在规划步骤",
+    retrieving: "正在检索资料",
+    answering: "正在回答",
+    finishing: "即将完成",
+    working: "正在处理",
+    away: "等待服务器恢复",
+    offline: "已离线，运行在服务器上继续。",
+    thinking: "正在思考",
+    thinkingPlanning: "正在思考：规划",
+    thinkingAnalyzing: "正在思考：分析",
+    thinkingOther: (stage: string) => `正在思考：${stage}`,
+    approval: (tool: string) => `等待你审批：${tool}`,
+    approvalByOthers: (tool: string) => `等待审批：${tool}`,
+    preparing: (tool: string) => `正在准备：${tool}`,
+    calling: (tool: string) => tool,
+    client: (tool: string) => `等待客户端：${tool}`,
+    others: (count: number) => `另有 ${count} 个`,
+    searching: "正在探索想法",
+    expanding: "扩展",
+    judging: "评估",
+    backtracking: "回溯",
+    graph: "正在执行步骤",
+    and: "、",
+    more: (count: number) => ` 及另外 ${count} 个`,
+  },
 });

@@ -8,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { type BadgeTone, Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
-import { useIsOffline } from "../ui/use-is-offline.ts";
+import { useIsOffline } from "../ui/use-now.ts";
 import { defineWords, useWords } from "../ui/words.ts";
 import { describeStream, type RunPhase } from "./describe-stream.ts";
 import { cutText } from "../../protocol/cut-text.ts";

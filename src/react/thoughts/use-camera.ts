@@ -55,13 +55,17 @@ export function useCamera(content: DrawingContent, isSelected: boolean, finds: n
   const shownView = view ?? content.viewport;
   const target = boxes[followed];
   // A selection does not move the first view; it is brought into view below.
-  const home = useRef<Camera>(undefined);
-  if (!isSelected || home.current === undefined || view === undefined)
-    home.current = findHome({ width, height }, shownView, locateBox(target, boxWidth));
-  const camera = moved?.camera ?? home.current;
+  const lastHome = useRef<Camera>(undefined);
+  const before = lastHome.current;
+  const keepsHome = isSelected && before !== undefined && view !== undefined;
+  const home = keepsHome ? before : findHome({ width, height }, shownView, locateBox(target, boxWidth));
+  const camera = moved?.camera ?? home;
 
   const latest = useRef({ camera, size: { width, height }, view: shownView });
-  latest.current = { camera, size: { width, height }, view: shownView };
+  useLayoutEffect(() => {
+    lastHome.current = home;
+    latest.current = { camera, size: { width, height }, view: shownView };
+  });
   const change = useCallback((to: (camera: Camera, view: ViewportSize) => Camera, isSmooth: boolean) => {
     const now = latest.current;
     const next = keepInView(to(now.camera, now.view), now.size, now.view);

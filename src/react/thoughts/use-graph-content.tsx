@@ -2,7 +2,7 @@
  * The content of a drawing of a graph, and the details of the selected step. The layout is recomputed when steps or edges
  * are added; a step that only changes its status stays in position.
  */
-import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { cutText } from "../../protocol/cut-text.ts";
 import type { GraphView } from "../../client/index.ts";
 import { useWords } from "../ui/words.ts";
@@ -73,7 +73,9 @@ export function useGraphContent(options: GraphContentOptions): GraphContent {
   };
   // A stable callback, so that a changed step re-renders alone.
   const newest = useRef(choose);
-  newest.current = choose;
+  useLayoutEffect(() => {
+    newest.current = choose;
+  });
   const chooseLatest = useCallback((position: number) => newest.current(position), []);
   const onKey = (event: KeyboardEvent, position: number): void => {
     if (event.key === "Enter" || event.key === " ") choose(position, true);
@@ -151,13 +153,12 @@ function nameStep(node: GraphView["nodes"][number] | undefined): string {
 
 /** Derived from the previous layout, to keep the order of existing nodes. */
 function useLayout(graph: GraphView): GraphLayout {
-  const last = useRef<{ readonly graph: GraphView; readonly layout: GraphLayout }>(undefined);
-  const before = last.current;
+  const [before, setLast] = useState<{ readonly graph: GraphView; readonly layout: GraphLayout }>();
   const isSame =
     before !== undefined && before.graph.edges === graph.edges && before.graph.nodes.length === graph.nodes.length;
   if (isSame) return before.layout;
   const layout = layoutGraph(graph, before?.layout);
-  last.current = { graph, layout };
+  setLast({ graph, layout });
   return layout;
 }
 

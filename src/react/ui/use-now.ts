@@ -1,5 +1,5 @@
 /** The current time, updated every second, or the fixed time that the page provides. */
-import { useEffect, useState } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import { useUi } from "./ui-context.tsx";
 
 const TICK_MS = 1000;
@@ -15,3 +15,19 @@ export function useNow(): number {
   }, [isGiven]);
   return given ?? now;
 }
+
+/** Whether the device is offline, as the browser reports it. */
+export function useIsOffline(): boolean {
+  return useSyncExternalStore(subscribe, read, () => false);
+}
+
+function subscribe(listener: () => void): () => void {
+  addEventListener("online", listener);
+  addEventListener("offline", listener);
+  return () => {
+    removeEventListener("online", listener);
+    removeEventListener("offline", listener);
+  };
+}
+
+const read = (): boolean => !navigator.onLine;

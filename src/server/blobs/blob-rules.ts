@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { ConcurrencyLimit } from "../../protocol/concurrency-limit.ts";
 import type { Log } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { BlobInfo, BlobLimits, PutBlobOptions } from "./blob-store.ts";
+import type { BlobBytes, BlobInfo, BlobLimits, PutBlobOptions } from "./blob-store.ts";
 
 const DEFAULT_SESSION_BLOBS = 1000;
 const DEFAULT_UPLOADS = 16;
@@ -38,13 +38,13 @@ export function reserveIn(log: Pick<Log, "limits" | "setBlobUsage">, sessionId: 
 }
 
 /** Returns the media type in lower case without parameters; `application/octet-stream` if it is not valid. */
-export function readMediaType(text: string): string {
+function readMediaType(text: string): string {
   const essence = (text.split(";", 1)[0] ?? "").trim().toLowerCase();
   return essence.length <= MAX_MEDIA_TYPE && TOKEN.test(essence) ? essence : "application/octet-stream";
 }
 
 /** Returns the last part of a path, because some browsers send the whole path. Throws `invalid_name`. */
-export function readBlobName(name: string | undefined): string | undefined {
+function readBlobName(name: string | undefined): string | undefined {
   const last = name?.split(/[/\\]/).at(-1)?.trim();
   if (last === undefined || last === "") return undefined;
   // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
@@ -90,50 +90,52 @@ export function assertRoom(
     );
 }
 
-/** Counts and hashes the bytes of a blob, and stops at the first chunk above the limit. */
-export class BlobCounter {
-  readonly #hash = createHash("sha256");
-  readonly #maxBytes: number;
-  bytes = 0;
-
-  constructor({ maxBlobBytes }: Pick<BlobLimits, "maxBlobBytes">) {
-    this.#maxBytes = maxBlobBytes;
-  }
-
-  /** Throws `blob_too_large`. */
-  add(chunk: Uint8Array): void {
-    this.bytes += chunk.length;
-    if (this.bytes > this.#maxBytes)
-      throw new LoomError("blob_too_large", `A blob can have at most ${this.#maxBytes} bytes`, {
-        limit: this.#maxBytes,
-      });
-    this.#hash.update(chunk);
-  }
-
-  finish(): string {
-    return this.#hash.digest("hex");
-  }
-}
+/** Passes each chunk of an upload to `take`. Resolves to the description of the blob when all bytes have arrived. */
+type ReceiveBlob = (take: (chunk: Uint8Array) => Promise<void> | void) => Promise<BlobInfo>;
 
 /**
- * Limits the concurrent uploads of all sessions; more wait. Clients may be slow, so files of tools and forks have separate
- * slots.
+ * Receives the uploads of all sessions and limits how many run at once; more wait. Clients may be slow, so files of tools and
+ * forks have separate slots.
  */
 export class Uploads {
+  readonly #maxBytes: number;
   readonly #ofClients: ConcurrencyLimit;
   readonly #ofServer: ConcurrencyLimit;
 
-  constructor({ maxUploads: limit = DEFAULT_UPLOADS, uploadWaitMs = DEFAULT_WAIT_MS }: BlobLimits) {
+  constructor({ maxBlobBytes, maxUploads: limit = DEFAULT_UPLOADS, uploadWaitMs = DEFAULT_WAIT_MS }: BlobLimits) {
     const tooLong = (ms: number): LoomError =>
       new LoomError("too_many_open", `${limit} uploads have been in progress for ${ms} ms; try again later`, { limit });
     const time = { maxMs: uploadWaitMs, tooLong };
+    this.#maxBytes = maxBlobBytes;
     this.#ofClients = new ConcurrencyLimit(limit, { time });
     this.#ofServer = new ConcurrencyLimit(limit, { time });
   }
 
-  /** Throws `too_many_open` if no slot is free in time, and the reason of the signal. */
-  run<T>({ signal, isFromClient = false }: PutBlobOptions, work: () => Promise<T>): Promise<T> {
-    return (isFromClient ? this.#ofClients : this.#ofServer).run(work, signal);
+  /**
+   * Calls `store` when a slot is free, with the function that receives the bytes. Throws `invalid_name`, `too_many_open` if
+   * no slot is free in time, `blob_too_large` at the first chunk above the limit, and the reason of the signal.
+   */
+  async run(
+    sessionId: string,
+    bytes: BlobBytes,
+    options: PutBlobOptions,
+    store: (receive: ReceiveBlob) => Promise<BlobInfo>,
+  ): Promise<BlobInfo> {
+    const { signal, isFromClient = false } = options;
+    const about = { sessionId, mediaType: readMediaType(options.mediaType), name: readBlobName(options.name) };
+    const receive: ReceiveBlob = async (take) => {
+      const hash = createHash("sha256");
+      const limit = this.#maxBytes;
+      let length = 0;
+      for await (const chunk of readUntilAborted(bytes, signal)) {
+        length += chunk.length;
+        if (length > limit) throw new LoomError("blob_too_large", `A blob can have at most ${limit} bytes`, { limit });
+        hash.update(chunk);
+        await take(chunk);
+      }
+      return { blobId: hash.digest("hex"), ...about, bytes: length, createdAt: Date.now() };
+    };
+    return (isFromClient ? this.#ofClients : this.#ofServer).run(() => store(receive), signal);
   }
 }
 
@@ -144,9 +146,9 @@ export async function confirmPut({ signal, confirm }: PutBlobOptions): Promise<v
 }
 
 /** Yields the chunks of `bytes` until the signal aborts, also while waiting for a chunk. */
-export async function* readUntilAborted(
-  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  { signal }: PutBlobOptions,
+async function* readUntilAborted(
+  bytes: BlobBytes,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   signal?.throwIfAborted();
   const chunks = Symbol.asyncIterator in bytes ? bytes[Symbol.asyncIterator]() : bytes[Symbol.iterator]();

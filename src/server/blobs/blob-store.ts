@@ -23,6 +23,15 @@ export interface BlobInfo {
   readonly createdAt: number;
 }
 
+/** The bytes of an upload. */
+export type BlobBytes = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/** A blob that is being read. */
+export interface OpenedBlob {
+  readonly info: BlobInfo;
+  readonly bytes: ReadableStream<Uint8Array>;
+}
+
 /** Options of `BlobStore.put`. */
 export interface PutBlobOptions {
   /** Parameters are dropped; `application/octet-stream` if it is not valid. */
@@ -70,22 +79,14 @@ export interface BlobStore {
    * Stores a blob. Throws `blob_too_large`, `blobs_full`, `too_many_open`, `invalid_name`, `store_full` if the disk is
    * full and other `store_` codes, the reason of the signal, and any error of `bytes` and `confirm`.
    */
-  put(
-    sessionId: string,
-    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    options: PutBlobOptions,
-  ): Promise<BlobInfo>;
+  put(sessionId: string, bytes: BlobBytes, options: PutBlobOptions): Promise<BlobInfo>;
   /** Returns undefined if there is no such blob. Throws `blob_damaged` if its description cannot be read. */
   get(sessionId: string, blobId: string): Promise<BlobInfo | undefined>;
   /**
-   * Checks all bytes of the blob, unless they were checked within the last minute, then streams it, or a range that must be within it. Throws `unknown_blob` and
-   * `blob_damaged`.
+   * Checks all bytes of the blob, unless they were checked within the last minute, then streams it, or a range that must
+   * be within it. Throws `unknown_blob` and `blob_damaged`.
    */
-  read(
-    sessionId: string,
-    blobId: string,
-    range?: ByteRange,
-  ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }>;
+  read(sessionId: string, blobId: string, range?: ByteRange): Promise<OpenedBlob>;
   /** Oldest first. Blobs with a damaged description are left out and passed to `onDamaged`. */
   list(sessionId: string, onDamaged?: (blobId: string) => void): Promise<readonly BlobInfo[]>;
   /** Deletes all blobs of a session. */

@@ -1,17 +1,15 @@
 /** Blob store in memory, for tests and for servers with a memory log. */
 import { LoomError } from "../../protocol/index.ts";
-import {
-  assertRoom,
-  BlobCounter,
-  confirmPut,
-  DEFAULT_MEMORY_BYTES,
-  readBlobName,
-  readMediaType,
-  readUntilAborted,
-  unknownBlob,
-  Uploads,
-} from "./blob-rules.ts";
-import type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blob-store.ts";
+import { assertRoom, confirmPut, DEFAULT_MEMORY_BYTES, unknownBlob, Uploads } from "./blob-rules.ts";
+import type {
+  BlobBytes,
+  BlobInfo,
+  BlobLimits,
+  BlobStore,
+  ByteRange,
+  OpenedBlob,
+  PutBlobOptions,
+} from "./blob-store.ts";
 
 interface StoredBlob {
   readonly info: BlobInfo;
@@ -40,26 +38,14 @@ class MemoryBlobStore implements BlobStore {
     this.#uploads = new Uploads(limits);
   }
 
-  async put(
-    sessionId: string,
-    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    options: PutBlobOptions,
-  ): Promise<BlobInfo> {
-    const name = readBlobName(options.name);
-    const mediaType = readMediaType(options.mediaType);
-    return this.#uploads.run(options, async () => {
-      const counter = new BlobCounter(this.#limits);
+  put(sessionId: string, bytes: BlobBytes, options: PutBlobOptions): Promise<BlobInfo> {
+    return this.#uploads.run(sessionId, bytes, options, async (receive) => {
       const chunks: Uint8Array[] = [];
-      for await (const chunk of readUntilAborted(bytes, options)) {
-        counter.add(chunk);
-        // Copied because the source may reuse its buffer.
-        chunks.push(Uint8Array.from(chunk));
-      }
-      const blobId = counter.finish();
-      const info = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
+      // Copied because the source may reuse its buffer.
+      const info = await receive((chunk) => void chunks.push(Uint8Array.from(chunk)));
       await confirmPut(options);
       const { blobs, bytes: used } = this.#get(sessionId);
-      if (!blobs.has(blobId)) {
+      if (!blobs.has(info.blobId)) {
         assertRoom({ count: blobs.size, bytes: used }, info.bytes, this.#limits);
         await options.reserve?.({ blobs: blobs.size + 1, bytes: used + info.bytes });
       }
@@ -97,11 +83,7 @@ class MemoryBlobStore implements BlobStore {
     return this.#get(sessionId).blobs.get(blobId)?.info;
   }
 
-  async read(
-    sessionId: string,
-    blobId: string,
-    range?: ByteRange,
-  ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }> {
+  async read(sessionId: string, blobId: string, range?: ByteRange): Promise<OpenedBlob> {
     const stored = this.#get(sessionId).blobs.get(blobId);
     if (stored === undefined) throw unknownBlob(sessionId, blobId);
     // Copied because the reader may change the bytes.

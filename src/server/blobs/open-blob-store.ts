@@ -17,20 +17,17 @@ import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { KeyedQueue } from "../../protocol/keyed-queue.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { digestBlobInfo, readBlobInfo } from "./blob-info.ts";
-import {
-  assertRoom,
-  BlobCounter,
-  confirmPut,
-  damagedBlob,
-  isBlobId,
-  readBlobName,
-  readMediaType,
-  readUntilAborted,
-  unknownBlob,
-  Uploads,
-} from "./blob-rules.ts";
+import { assertRoom, confirmPut, damagedBlob, isBlobId, unknownBlob, Uploads } from "./blob-rules.ts";
 import { FileDigests } from "./file-digests.ts";
-import type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blob-store.ts";
+import type {
+  BlobBytes,
+  BlobInfo,
+  BlobLimits,
+  BlobStore,
+  ByteRange,
+  OpenedBlob,
+  PutBlobOptions,
+} from "./blob-store.ts";
 
 const PRIVATE = { recursive: true, mode: 0o700 } as const;
 /** Folder for uploads in progress and for sessions that are being deleted. */
@@ -94,26 +91,14 @@ class FolderBlobStore implements BlobStore {
     this.#uploads = new Uploads(limits);
   }
 
-  async put(
-    sessionId: string,
-    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    options: PutBlobOptions,
-  ): Promise<BlobInfo> {
-    const name = readBlobName(options.name);
-    const mediaType = readMediaType(options.mediaType);
-    return this.#uploads.run(options, async () => {
+  put(sessionId: string, bytes: BlobBytes, options: PutBlobOptions): Promise<BlobInfo> {
+    return this.#uploads.run(sessionId, bytes, options, async (receive) => {
       const unfinished = this.#nameUnfinished();
       try {
         await translateErrors(unfinished, () => mkdir(unfinished, PRIVATE));
-        const counter = new BlobCounter(this.#limits);
-        await writeFileDurably(join(unfinished, BYTES), async (file) => {
-          for await (const chunk of readUntilAborted(bytes, options)) {
-            counter.add(chunk);
-            await translateErrors(unfinished, () => writeAll(file, chunk));
-          }
-        });
-        const blobId = counter.finish();
-        const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
+        const info = await writeFileDurably(join(unfinished, BYTES), (file) =>
+          receive((chunk) => translateErrors(unfinished, () => writeAll(file, chunk))),
+        );
         await writeFileDurably(join(unfinished, META), (file) =>
           translateErrors(unfinished, () =>
             writeAll(file, Buffer.from(JSON.stringify({ ...info, digest: digestBlobInfo(info) }))),
@@ -189,11 +174,7 @@ class FolderBlobStore implements BlobStore {
     return info;
   }
 
-  async read(
-    sessionId: string,
-    blobId: string,
-    range?: ByteRange,
-  ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }> {
+  async read(sessionId: string, blobId: string, range?: ByteRange): Promise<OpenedBlob> {
     const info = await this.get(sessionId, blobId);
     if (info === undefined) throw unknownBlob(sessionId, blobId);
     // Open the file before returning: a blob deleted from now on can still be read to the end.
@@ -300,11 +281,12 @@ async function removeUnfinished(folder: string): Promise<void> {
   }
 }
 
-async function writeFileDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+async function writeFileDurably<T>(path: string, write: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await translateErrors(path, () => open(path, "wx", 0o600));
   try {
-    await write(file);
+    const written = await write(file);
     await translateErrors(path, () => file.sync());
+    return written;
   } finally {
     await file.close();
   }

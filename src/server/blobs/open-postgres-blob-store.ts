@@ -13,19 +13,16 @@ import { ConcurrencyLimit } from "../../protocol/concurrency-limit.ts";
 import { migratePostgres, type PostgresFormat } from "../../postgres/migrate.ts";
 import type { PostgresDatabase } from "../../postgres/postgres-database.ts";
 import { toColumn } from "../../postgres/text-column.ts";
-import {
-  assertRoom,
-  BlobCounter,
-  confirmPut,
-  damagedBlob,
-  isBlobId,
-  readBlobName,
-  readMediaType,
-  readUntilAborted,
-  unknownBlob,
-  Uploads,
-} from "./blob-rules.ts";
-import type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blob-store.ts";
+import { assertRoom, confirmPut, damagedBlob, isBlobId, unknownBlob, Uploads } from "./blob-rules.ts";
+import type {
+  BlobBytes,
+  BlobInfo,
+  BlobLimits,
+  BlobStore,
+  ByteRange,
+  OpenedBlob,
+  PutBlobOptions,
+} from "./blob-store.ts";
 
 /** What a session has, so that an upload need not count. A session without a row is counted once. Added in version 2. */
 const USAGE_TABLE = `
@@ -109,20 +106,13 @@ class PostgresBlobStore implements BlobStore {
     this.#publishing = new ConcurrencyLimit(Math.max(1, Math.floor(db.settings.maxConnections / 2)));
   }
 
-  async put(
-    sessionId: string,
-    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    options: PutBlobOptions,
-  ): Promise<BlobInfo> {
-    const name = readBlobName(options.name);
-    const mediaType = readMediaType(options.mediaType);
-    return this.#uploads.run(options, async () => {
+  put(sessionId: string, bytes: BlobBytes, options: PutBlobOptions): Promise<BlobInfo> {
+    return this.#uploads.run(sessionId, bytes, options, async (receive) => {
       const upload = randomUUID();
       try {
-        const counter = new BlobCounter(this.#limits);
-        await this.#writeChunks(upload, bytes, options, counter);
-        const blobId = counter.finish();
-        const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
+        const writer = new ChunkWriter(this.#db, upload);
+        const info = await receive((chunk) => writer.write(chunk));
+        await writer.flush();
         const stored = await this.#publishing.run(() => this.#publish(upload, info, options), options.signal);
         if (stored.upload !== upload) await this.#db.write(DISCARD, [upload]);
         return toInfo(sessionId, stored);
@@ -132,36 +122,6 @@ class PostgresBlobStore implements BlobStore {
         throw error;
       }
     });
-  }
-
-  async #writeChunks(
-    upload: string,
-    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    options: PutBlobOptions,
-    counter: BlobCounter,
-  ): Promise<void> {
-    let [held, length, n]: [Uint8Array[], number, number] = [[], 0, 0];
-    const flush = async (): Promise<void> => {
-      const values = [upload, n++, Buffer.concat(held)];
-      [held, length] = [[], 0];
-      // Repeated after a lost answer: the chunk is there.
-      await this.#db.write(
-        "INSERT INTO @.blob_chunks (upload, n, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-        values,
-      );
-    };
-    for await (const chunk of readUntilAborted(bytes, options)) {
-      counter.add(chunk);
-      for (let from = 0; from < chunk.length;) {
-        // Copied because the source may reuse its buffer.
-        const part = Uint8Array.from(chunk.subarray(from, from + CHUNK_BYTES - length));
-        held.push(part);
-        length += part.length;
-        from += part.length;
-        if (length === CHUNK_BYTES) await flush();
-      }
-    }
-    if (length > 0) await flush();
   }
 
   /** Keeps the existing blob if it is intact. Replaces a damaged one. */
@@ -197,11 +157,7 @@ class PostgresBlobStore implements BlobStore {
     return row === undefined ? undefined : toInfo(sessionId, row);
   }
 
-  async read(
-    sessionId: string,
-    blobId: string,
-    range?: ByteRange,
-  ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }> {
+  async read(sessionId: string, blobId: string, range?: ByteRange): Promise<OpenedBlob> {
     const row = await this.#find(sessionId, blobId);
     if (row === undefined) throw unknownBlob(sessionId, blobId);
     const checkedAt = this.#checks.get(row.upload) ?? Number.NEGATIVE_INFINITY;
@@ -278,6 +234,42 @@ class PostgresBlobStore implements BlobStore {
       [upload, n],
     );
     return row?.bytes;
+  }
+}
+
+/** Writes the bytes of an upload as rows of `CHUNK_BYTES`. */
+class ChunkWriter {
+  readonly #db: PostgresDatabase;
+  readonly #upload: string;
+  #held: Uint8Array[] = [];
+  #length = 0;
+  #n = 0;
+
+  constructor(db: PostgresDatabase, upload: string) {
+    this.#db = db;
+    this.#upload = upload;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    for (let from = 0; from < chunk.length;) {
+      // Copied because the source may reuse its buffer.
+      const part = Uint8Array.from(chunk.subarray(from, from + CHUNK_BYTES - this.#length));
+      this.#held.push(part);
+      this.#length += part.length;
+      from += part.length;
+      if (this.#length === CHUNK_BYTES) await this.flush();
+    }
+  }
+
+  async flush(): Promise<void> {
+    if (this.#length === 0) return;
+    const values = [this.#upload, this.#n++, Buffer.concat(this.#held)];
+    [this.#held, this.#length] = [[], 0];
+    // Repeated after a lost answer: the chunk is there.
+    await this.#db.write(
+      "INSERT INTO @.blob_chunks (upload, n, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+      values,
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 /** Endpoints that list, add, search, read and remove documents of the knowledge base. */
 import { basename } from "node:path/posix";
 import type { DocumentInfo, SearchHit } from "../../context/index.ts";
-import type { DocumentPassage } from "../../context/knowledge-base/join-passages.ts";
+import type { DocumentPassage } from "../../context/knowledge-base/read-passages.ts";
 import { DOCUMENT_EXTENSIONS, type DocumentFormat, findFormat } from "../../context/knowledge-base/document-format.ts";
 import { type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
 import { enterGate } from "../api/gates.ts";

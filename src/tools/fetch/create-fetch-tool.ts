@@ -3,6 +3,19 @@
  * the model into requests to the internal network.
  */
 import { LoomError } from "../../protocol/index.ts";
+import {
+  acceptInteger,
+  acceptListOf,
+  acceptNumber,
+  acceptNumberAbove,
+  ANY_OPTION,
+  FUNCTION_OPTION,
+  type OptionTable,
+  readOptions,
+  TEXT_OPTION,
+  TEXTS_OPTION,
+  withDefault,
+} from "../../protocol/read-options.ts";
 import { defineTool, refineInput } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
@@ -53,24 +66,37 @@ const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 /** Lets the deadline of the fetch fire before the timeout of the tool, because its message is more specific. */
 const GRACE_MS = 1000;
 
+const METHODS: ReadonlySet<unknown> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+
+/** `defineTool` checks `approval`. */
+const FETCH_OPTIONS = {
+  allow: withDefault(TEXTS_OPTION, []),
+  ports: acceptListOf("an array of port numbers", Number.isSafeInteger),
+  methods: withDefault<readonly FetchMethod[]>(
+    acceptListOf(`an array of ${[...METHODS].join(", ")}`, (method) => METHODS.has(method)),
+    ["GET", "HEAD"],
+  ),
+  approval: withDefault<ApprovalPolicy<FetchInput>>(ANY_OPTION, ({ method = "GET" }) => !SAFE.has(method)),
+  maxBytes: withDefault(acceptNumber(0), 1024 * 1024),
+  maxRedirects: withDefault(acceptNumber(0), 5),
+  timeoutMs: withDefault(acceptNumberAbove(0), 20_000),
+  maxResultCharacters: withDefault(acceptInteger(1), 50_000),
+  userAgent: TEXT_OPTION,
+  resolve: FUNCTION_OPTION,
+} as const satisfies OptionTable<FetchToolOptions>;
+
 /**
  * Creates the `http_fetch` tool, which fetches a page from the web and returns its text. HTML is reduced to readable
  * text.
  *
- * Throws `tool_invalid` if `methods` is empty.
+ * Throws `tool_invalid` if `methods` is empty, and `invalid_arguments` for a wrong option.
  */
-export function createFetchTool({
-  allow = [],
-  ports,
-  methods = ["GET", "HEAD"],
-  approval = ({ method = "GET" }) => !SAFE.has(method),
-  maxBytes = 1024 * 1024,
-  maxRedirects = 5,
-  timeoutMs = 20_000,
-  maxResultCharacters = 50_000,
-  userAgent,
-  resolve,
-}: FetchToolOptions = {}): Tool {
+export function createFetchTool(options: FetchToolOptions = {}): Tool {
+  const { allow, ports, methods, approval, maxBytes, maxRedirects, timeoutMs, ...others } = readOptions(
+    FETCH_OPTIONS,
+    options,
+  );
+  const { maxResultCharacters, userAgent, resolve } = others;
   const rules = { allow: allow.map((host) => host.toLowerCase()), ports, resolve };
   const canSend = methods.some((method) => !SAFE.has(method));
   const usual = methods.includes("GET") ? "GET" : methods[0];

@@ -1,9 +1,8 @@
 /**
  * Shows the page to users with access, and sign-in or an error to others. Nothing is rendered until access is known.
  */
-import { lazy, type ReactNode, Suspense, useEffect } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { Button, Spinner, useWords } from "../../../src/react/page-parts.ts";
-import { useIsLate } from "../composer/use-is-late.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { Shell } from "../shell/shell.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";
@@ -101,4 +100,16 @@ function NoLink({ title, text, canLeave = false }: NoLinkProps): ReactNode {
       ) : null}
     </section>
   );
+}
+
+/**
+ * Returns true once the component has been mounted for this time. Used to delay spinners, so that they do not flash.
+ */
+function useIsLate(ms: number): boolean {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), ms);
+    return () => clearTimeout(timer);
+  }, [ms]);
+  return isLate;
 }

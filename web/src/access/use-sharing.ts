@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useReducer, useRef } from "react";
 import { describeFailure } from "../api/api-error.ts";
 import type { Api } from "../api/create-api.ts";
+import { createQuery } from "../api/query.ts";
 import { NO_SHARING, reduceSharing, type SharingState } from "./sharing.ts";
 
 export interface Sharing {
@@ -19,12 +20,12 @@ export function useSharing(api: Pick<Api, "listShares" | "createShare" | "delete
   const [sharing, dispatch] = useReducer(reduceSharing, NO_SHARING);
   // A second click before the next render must not send a second request.
   const isBusy = useRef(false);
-  const changes = useRef(0);
   const effects = useMemo(() => {
+    const query = createQuery();
     const alone = async (work: () => Promise<void>): Promise<void> => {
       if (isBusy.current) return;
       isBusy.current = true;
-      changes.current++;
+      query.change();
       try {
         await work();
       } catch (error) {
@@ -34,27 +35,19 @@ export function useSharing(api: Pick<Api, "listShares" | "createShare" | "delete
       }
     };
     const load = async (): Promise<void> => {
-      dispatch({ type: "listing" });
-      try {
-        const { shares: links, this_machine_only: isLocal } = await api.listShares(session);
-        dispatch({ type: "listed", links, isLocal });
-      } catch (error) {
-        dispatch({ type: "failed", failure: describeFailure(error), isList: true });
-      }
+      // A list that was read before a link was created or revoked is out of date.
+      const { shares: links, this_machine_only: isLocal } = await query.fresh(() => api.listShares(session));
+      dispatch({ type: "listed", links, isLocal });
     };
     return {
-      refresh: async (): Promise<void> => {
-        if (isBusy.current) return;
-        const before = changes.current;
-        try {
-          const { shares: links, this_machine_only: isLocal } = await api.listShares(session);
-          // A list that was read before a link was created or revoked is out of date.
-          if (changes.current === before) dispatch({ type: "listed", links, isLocal });
-        } catch {
-          // The list that is shown stays.
-        }
+      // On failure, the list that is shown stays.
+      refresh: () => (isBusy.current ? undefined : void load().catch(() => undefined)),
+      list() {
+        dispatch({ type: "listing" });
+        void load().catch((error: unknown) =>
+          dispatch({ type: "failed", failure: describeFailure(error), isList: true }),
+        );
       },
-      list: () => void load(),
       create: (expiresInMs: number | undefined) =>
         alone(async () => {
           dispatch({ type: "creating" });
@@ -76,7 +69,7 @@ export function useSharing(api: Pick<Api, "listShares" | "createShare" | "delete
   }, [api, session]);
   useEffect(() => {
     effects.list();
-    const timer = setInterval(() => void effects.refresh(), REFRESH_MS);
+    const timer = setInterval(() => effects.refresh(), REFRESH_MS);
     return () => clearInterval(timer);
   }, [effects]);
   return { sharing, ...effects };

@@ -4,6 +4,7 @@ import type { ToolCall } from "loom-agent/client";
 import {
   ApprovalCard,
   Button,
+  defineWords,
   Dialog,
   formatDuration,
   Spinner,
@@ -17,7 +18,6 @@ import { isOfflineModel } from "../composer/pickers.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import type { ActiveRun, ActivityState } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
-import { ACTIVITY_WORDS } from "./activity-words.ts";
 
 type OpenApproval = ActiveRun["approvals"][number];
 
@@ -212,3 +212,45 @@ function useElapsed(): (ms: number) => string {
     return seconds < 10 ? words.seconds(seconds) : formatDuration(seconds * TICK_MS, language);
   };
 }
+
+/** UI strings of the list of runs. */
+const ACTIVITY_WORDS = defineWords({
+  en: {
+    title: "Activity",
+    waiting: "Waiting for approval",
+    running: "Running",
+    queued: "Queued",
+    none: "Nothing is running",
+    failed: "Couldn't load the runs.",
+    again: "Try again",
+    more: "Show more",
+    untitled: "Untitled",
+    stop: "Stop",
+    stopRun: (title: string) => `Stop ${title}`,
+    stopping: "Stopping…",
+    open: "Open session",
+    large: (tool: string) => `Allow ${tool}? Its arguments are too large to show here.`,
+    ofOwner: (owner: string) => `Owner: ${owner}`,
+    seconds: (count: number) => `${count} s`,
+    said: (waiting: number, running: number) => `${waiting} waiting for approval, ${running} running`,
+  },
+  zh: {
+    title: "运行与审批",
+    waiting: "等待审批",
+    running: "运行中",
+    queued: "排队中",
+    none: "当前没有运行",
+    failed: "运行列表加载失败。",
+    again: "重试",
+    more: "显示更多",
+    untitled: "未命名",
+    stop: "停止",
+    stopRun: (title: string) => `停止“${title}”`,
+    stopping: "正在停止…",
+    open: "打开会话",
+    large: (tool: string) => `允许执行 ${tool}？参数过大，无法在此显示。`,
+    ofOwner: (owner: string) => `所有者：${owner}`,
+    seconds: (count: number) => `${count} 秒`,
+    said: (waiting: number, running: number) => `${waiting} 项等待审批，${running} 项运行中`,
+  },
+});

@@ -22,9 +22,7 @@ import type {
 import type { JsonObject } from "loom-agent/protocol";
 import type { InspectorApi } from "../inspector/inspector-api.ts";
 import { ApiError } from "./api-error.ts";
-import { requestJson, requestStream } from "./request.ts";
-import { readRunFrames } from "./read-run-frames.ts";
-import { upload, type UploadOptions } from "./upload.ts";
+import { readRunFrames, requestJson, requestStream, upload, type UploadOptions } from "./request.ts";
 
 export interface SessionListRequest {
   readonly limit?: number;

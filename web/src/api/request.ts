@@ -3,8 +3,11 @@
  *
  * Invariant: every error thrown is an `ApiError`, and every request has a timeout, except streams.
  */
+import { createSseDecoder, readFrames } from "loom-agent/framing";
+import { sendFile } from "../../../src/client/transport/session-files.ts";
 import { readSharedRoute } from "../store/route.ts";
 import { ApiError, readApiError } from "./api-error.ts";
+import type { FrameRequest, WireFrame } from "../inspector/inspector-api.ts";
 
 export interface ApiRequest {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -73,4 +76,53 @@ export function formatUrl(path: string, query: NonNullable<ApiRequest["query"]> 
   const given = Object.entries(all).filter(([, value]) => value !== undefined);
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return `.${path}${search === "" ? "" : `?${search}`}`;
+}
+
+/**
+ * Reads the frames of one run as sent, each with its cursor. Uses server-sent events: their `id` is the cursor, even in
+ * dialects whose frames have none.
+ */
+export async function* readRunFrames(
+  session: string,
+  runId: string,
+  { dialect, after, follow = false, signal }: FrameRequest,
+): AsyncGenerator<WireFrame, void, undefined> {
+  const response = await requestStream(`/v1/sessions/${encodeURIComponent(session)}/events`, {
+    accept: "text/event-stream",
+    // The inspector needs events of every mode.
+    query: { run: runId, dialect, modes: "all", after, follow: follow ? "true" : undefined },
+    signal,
+  });
+  if (response.body === null) return;
+  for await (const batch of readFrames(response.body, createSseDecoder()))
+    for (const outcome of batch) {
+      if (!outcome.ok) throw new ApiError("bad_answer", `${outcome.reason}: ${outcome.detail}`);
+      yield { text: outcome.text, ...(outcome.id === undefined ? {} : { cursor: outcome.id }) };
+    }
+}
+
+export interface UploadOptions {
+  readonly signal?: AbortSignal;
+  /** From 0 to 100. */
+  readonly onProgress?: (percent: number) => void;
+}
+
+/** Uploads a file to an endpoint and reports progress. */
+export async function upload<T>(
+  path: string,
+  query: { readonly [name: string]: string | undefined },
+  file: Blob,
+  options: UploadOptions = {},
+): Promise<T> {
+  const { status, text } = await sendFile(formatUrl(path, query), file, options).catch((error: unknown) => {
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    throw new ApiError(name === "AbortError" ? "aborted" : "connection_lost", message, { cause: error });
+  });
+  if (status < 200 || status > 299) throw readApiError(status, text);
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    // The response is from a proxy, not from our server.
+    throw new ApiError("bad_answer", "Invalid response from the server.", { cause: error });
+  }
 }

@@ -1,13 +1,13 @@
 /** Menus that choose the agent kind, the model and how much it reasons. */
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Icon, Menu, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
-import type { AgentChoice } from "../store/agents.ts";
+import type { AgentChoice, ChosenAgent } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
 import { type PageSettings, REASONING_LEVELS } from "../store/settings.ts";
-import { chooseAgentIcon, AGENT_WORDS, describeKind } from "./agent-words.ts";
-import { StrategyPicker } from "./strategy-picker.tsx";
+import { AGENT_WORDS, chooseAgentIcon, describeKind } from "./agent-words.ts";
 import { useChosenAgent } from "./use-chosen-agent.ts";
+import { findStrategy, type Strategies } from "../store/strategy.ts";
 
 const selectModels = ({ models }: PageState): PageState["models"] => models;
 const selectReasoning = ({ settings }: PageState): PageSettings["reasoning"] => settings.reasoning;
@@ -107,7 +107,7 @@ function ReasoningPicker({ model }: { readonly model: string | undefined }): Rea
         key: reasoning,
         label: words[reasoning],
         isChosen: reasoning === (chosen ?? "auto"),
-        onSelect: () => page.dispatch({ type: "reasoning/chosen", reasoning }),
+        onSelect: () => page.dispatch({ type: "settings/changed", settings: { reasoning } }),
       }))}
     >
       <Icon name="think" />
@@ -141,4 +141,39 @@ function KeysNote({ known }: { readonly known: PageState["models"] }): ReactNode
 export function isOfflineModel(model: string, known: PageState["models"]): boolean {
   const provider = model.split("/", 1)[0] ?? "";
   return known?.providers.some(({ name, is_offline }) => name === provider && is_offline) ?? false;
+}
+
+const StrategyDialog = lazy(async () => ({ default: (await import("./strategy-dialog.tsx")).StrategyDialog }));
+
+const selectStrategies = ({ settings }: PageState): Strategies | undefined => settings.strategies;
+
+/** Button that opens the strategy settings of the chosen agent. Not shown for agents without such settings. */
+function StrategyPicker({ chosen }: { readonly chosen: ChosenAgent }): ReactNode {
+  const words = useWords(AGENT_WORDS);
+  const strategies = usePageState(selectStrategies);
+  const [isOpen, setOpen] = useState(false);
+  const { settings = [] } = chosen.agent;
+  if (settings.length === 0) return null;
+  const count = Object.keys(findStrategy(chosen, strategies)).length;
+  const label = words.strategy(count);
+  return (
+    <>
+      <button
+        type="button"
+        className="loom-menu-button page-picker"
+        aria-haspopup="dialog"
+        aria-label={label}
+        title={label}
+        onClick={() => setOpen(true)}
+      >
+        <Icon name="sliders" />
+        {count === 0 ? null : <span>{count}</span>}
+      </button>
+      {isOpen ? (
+        <Suspense>
+          <StrategyDialog chosen={chosen} settings={settings} onClose={() => setOpen(false)} />
+        </Suspense>
+      ) : null}
+    </>
+  );
 }

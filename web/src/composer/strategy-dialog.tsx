@@ -1,12 +1,11 @@
 /** The strategy settings of an agent: a control for each, as the server lists them. */
 import { type ReactNode, useId, useState } from "react";
-import { Button, Dialog, useWords } from "../../../src/react/page-parts.ts";
+import { Button, defineWords, Dialog, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { ChosenAgent } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
 import { type AgentSetting, changeStrategy, findStrategy, isAccepted, type Strategies } from "../store/strategy.ts";
 import { AGENT_WORDS, describeKind } from "./agent-words.ts";
-import { describeValue, STRATEGY_WORDS } from "./strategy-words.ts";
 
 const selectLanguage = ({ settings }: PageState): PageState["settings"]["language"] => settings.language;
 const selectStrategies = ({ settings }: PageState): Strategies | undefined => settings.strategies;
@@ -128,4 +127,42 @@ function NumberField({ id, hint, setting, value, onChange }: FieldProps & { read
       onBlur={() => setTyped(undefined)}
     />
   );
+}
+
+/** UI strings of the strategy settings, and the names of their words. */
+const STRATEGY_WORDS = defineWords({
+  en: {
+    strategyOf: (agent: string) => `${agent}: search settings`,
+    resetStrategy: "Reset",
+    byDefault: (value: string) => `Default (${value})`,
+    range: (least: number, most: number) => `${least} to ${most}`,
+    breadth: "Breadth",
+    depth: "Depth",
+    propose: "Propose",
+    sample: "Sample",
+    value: "Rate",
+    vote: "Vote",
+    auto: "Auto",
+  },
+  zh: {
+    strategyOf: (agent: string) => `${agent}：搜索设置`,
+    resetStrategy: "恢复默认",
+    byDefault: (value: string) => `默认（${value}）`,
+    range: (least: number, most: number) => `${least} 到 ${most}`,
+    breadth: "广度优先",
+    depth: "深度优先",
+    propose: "一次列出",
+    sample: "逐个采样",
+    value: "评分",
+    vote: "投票",
+    auto: "自动",
+  },
+});
+
+const VALUES = ["breadth", "depth", "propose", "sample", "value", "vote"] as const;
+
+/** Returns the localized name of a word of a strategy setting; other words stay as they are. */
+function describeValue(words: { readonly [K in (typeof VALUES)[number]]: string }, word: string): string {
+  const known = VALUES.find((one) => one === word);
+  return known === undefined ? word : words[known];
 }

@@ -67,25 +67,30 @@ describe("the list of runs", () => {
     expect(ended).toEqual(["b"]);
   });
 
-  it("is loaded often while it is open, rarely otherwise, and not by a hidden tab", async () => {
-    const { refreshActivity, context, countLoads, setVisible } = setUp();
+  it("is loaded often while it is open, once a minute while nothing runs, and not by a hidden tab", async () => {
+    const { refreshActivity, context, countLoads, setAnswer, setVisible } = setUp();
     refreshActivity();
     refreshActivity();
     await vi.advanceTimersByTimeAsync(1000);
     expect(countLoads()).toBe(1);
+    await vi.advanceTimersByTimeAsync(50_000);
+    expect(countLoads()).toBe(1);
+    setAnswer(() => ({ runs: [createRun({})] }));
     await vi.advanceTimersByTimeAsync(10_000);
     expect(countLoads()).toBe(2);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(countLoads()).toBe(3);
     context.store.dispatch({ type: "dialog/opened", dialog: "activity" });
     refreshActivity();
     await vi.advanceTimersByTimeAsync(9500);
-    expect(countLoads()).toBe(6);
+    expect(countLoads()).toBe(7);
     setVisible(false);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(countLoads()).toBe(6);
+    expect(countLoads()).toBe(7);
     setVisible(true);
     refreshActivity();
     await vi.advanceTimersByTimeAsync(1000);
-    expect(countLoads()).toBe(7);
+    expect(countLoads()).toBe(8);
   });
 
   it("is loaded less often while the server fails", async () => {

@@ -1,10 +1,11 @@
 /**
- * Loads the live and queued runs of all sessions: often while the list is open, rarely otherwise, and soon after a run of
- * a connected session started, waited or ended. A hidden tab does not load them.
+ * Loads the live and queued runs of all sessions: often while the list is open, less often while there are any, rarely
+ * otherwise, and soon after a run of a connected session started, waited or ended. A hidden tab does not load them.
  */
 import type { ApprovalResponse } from "../../../src/react/page-parts.ts";
 import type { CommandResult } from "loom-agent/client";
 import { ApiError } from "../api/api-error.ts";
+import { createQuery } from "../api/query.ts";
 import { may } from "../store/access.ts";
 import type { ActiveRun } from "../store/activity.ts";
 import type { Alerts } from "./alert-effects.ts";
@@ -37,30 +38,20 @@ type Refused = Extract<CommandResult, { readonly kind: "refused" }>;
 
 const SOON_MS = 250;
 const OPEN_MS = 3000;
-const CLOSED_MS = 10_000;
-/** After failures, the pause doubles up to this. */
-const MAX_PAUSE_MS = 60_000;
+const ACTIVE_MS = 10_000;
+const IDLE_MS = 60_000;
 const MAX_WAITING = 100;
 
 export function createActivityEffects(context: EffectContext, options: ActivityOptions): ActivityEffects {
   const { api, store } = context;
   const { isVisible, isConnected, onEnd, alerts } = options;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let dueAt = Number.POSITIVE_INFINITY;
+  const query = createQuery();
   let isLoading = false;
   let failures = 0;
   /** Sessions without a connection whose approvals were reported. */
   let reported: ReadonlySet<string> | undefined;
 
-  const schedule = (ms: number): void => {
-    if (Date.now() + ms >= dueAt) return;
-    clearTimeout(timer);
-    dueAt = Date.now() + ms;
-    timer = setTimeout(() => {
-      dueAt = Number.POSITIVE_INFINITY;
-      void load();
-    }, ms);
-  };
+  const schedule = (ms: number): void => query.schedule(ms, () => void load());
 
   const load = async (): Promise<void> => {
     if (isLoading) return schedule(SOON_MS);
@@ -93,8 +84,10 @@ export function createActivityEffects(context: EffectContext, options: ActivityO
     } finally {
       isLoading = false;
     }
-    const pause = store.getSnapshot().dialog === "activity" ? OPEN_MS : CLOSED_MS;
-    schedule(Math.min(MAX_PAUSE_MS, pause * 2 ** failures));
+    const { dialog, activity } = store.getSnapshot();
+    const pause = dialog === "activity" ? OPEN_MS : activity.runs.length > 0 ? ACTIVE_MS : IDLE_MS;
+    // After failures, the pause doubles.
+    schedule(Math.min(IDLE_MS, pause * 2 ** failures));
   };
 
   /** Alerts the user about approvals of sessions that are not connected, once. */

@@ -17,7 +17,7 @@ import {
   readShareSecret,
 } from "../store/route.ts";
 import { INSTRUCTIONS_KEY } from "../store/instructions.ts";
-import { type KeyValueStorage, saveSettings, readSettings } from "../store/settings.ts";
+import { type KeyValueStorage, readSettings, saveSettings } from "../store/settings.ts";
 import { type AccessEffects, createAccessEffects } from "./access-effects.ts";
 import { type ActivityEffects, createActivityEffects } from "./activity-effects.ts";
 import { type AlertEffects, createAlertEffects } from "./alert-effects.ts";
@@ -30,7 +30,6 @@ import { createExportEffects, type ExportEffects } from "./export-effects.ts";
 import { createKnowledgeEffects, type KnowledgeEffects } from "./knowledge-effects.ts";
 import { createMessageEffects, type MessageEffects } from "./message-effects.ts";
 import { createSessionEffects, type SessionEffects } from "./session-effects.ts";
-import { connectTabs } from "./tab-sync.ts";
 import { createVersionEffects, type VersionEffects } from "./version-effects.ts";
 import { watchSession } from "./watch-session.ts";
 
@@ -301,4 +300,21 @@ function formatSocketUrl(): string {
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   url.hash = "";
   return url.href;
+}
+
+const CHANNEL = "loom.sessions";
+
+/**
+ * Returns a function that tells the other tabs of this browser that sessions have changed. `onChange` is called when
+ * another tab did. Other devices find out when they are used.
+ */
+function connectTabs(onChange: () => void): () => void {
+  // Some browsers refuse a channel, for example in a sandboxed frame.
+  try {
+    const channel = new BroadcastChannel(CHANNEL);
+    channel.addEventListener("message", onChange);
+    return () => channel.postMessage("changed");
+  } catch {
+    return () => undefined;
+  }
 }

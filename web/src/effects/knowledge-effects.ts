@@ -1,5 +1,6 @@
 /** Effects of the knowledge base. Files are uploaded one at a time; each is indexed before the next starts. */
 import { formatFailure } from "../api/api-error.ts";
+import { createQuery } from "../api/query.ts";
 import { attempt, type EffectContext } from "./effect-context.ts";
 
 export interface KnowledgeEffects {
@@ -22,18 +23,14 @@ export function createKnowledgeEffects(context: EffectContext): KnowledgeEffects
   /** Failed files, kept until the next upload. */
   const failed = new Map<string, File>();
   let isSending = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let searching = new AbortController();
+  const listed = createQuery();
+  const searched = createQuery();
 
-  /** Counts deletions: a list requested before a deletion is stale and is requested again. */
-  let changes = 0;
   const load = async (after?: string): Promise<void> => {
     store.dispatch({ type: "knowledge/loading" });
-    const before = changes;
     try {
-      const page = await api.listKnowledge(after);
-      if (before === changes) store.dispatch({ type: "knowledge/listed", page, isMore: after !== undefined });
-      else await load(after);
+      const page = await listed.fresh(() => api.listKnowledge(after));
+      store.dispatch({ type: "knowledge/listed", page, isMore: after !== undefined });
     } catch (error) {
       store.dispatch({ type: "knowledge/failed", error: formatFailure(error) });
     }
@@ -61,13 +58,11 @@ export function createKnowledgeEffects(context: EffectContext): KnowledgeEffects
   };
 
   const find = async (query: string): Promise<void> => {
-    searching = new AbortController();
-    const { signal } = searching;
     try {
-      const { hits } = await api.searchKnowledge(query.trim(), signal);
-      store.dispatch({ type: "knowledge/found", query, hits });
+      const found = await searched.latest((signal) => api.searchKnowledge(query.trim(), signal));
+      if (found !== undefined) store.dispatch({ type: "knowledge/found", query, hits: found.hits });
     } catch {
-      if (!signal.aborted) store.dispatch({ type: "knowledge/search-failed", query });
+      store.dispatch({ type: "knowledge/search-failed", query });
     }
   };
 
@@ -99,10 +94,9 @@ export function createKnowledgeEffects(context: EffectContext): KnowledgeEffects
       void sendAll();
     },
     searchKnowledge(query) {
-      clearTimeout(timer);
-      searching.abort();
+      searched.cancel();
       store.dispatch({ type: "knowledge/typed", query });
-      if (query.trim() !== "") timer = setTimeout(() => void find(query), TYPING_MS);
+      if (query.trim() !== "") searched.schedule(TYPING_MS, () => void find(query));
     },
     async deleteKnowledge(document) {
       const isDone = await attempt(context, "knowledge", async () => {
@@ -110,7 +104,7 @@ export function createKnowledgeEffects(context: EffectContext): KnowledgeEffects
         return true;
       });
       if (isDone !== true) return;
-      changes++;
+      listed.change();
       store.dispatch({ type: "knowledge/deleted", document });
     },
   };

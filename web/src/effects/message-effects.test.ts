@@ -94,7 +94,7 @@ describe("a message", () => {
 
   it("is sent with the chosen reasoning", async () => {
     const { context, effects } = setUp();
-    context.store.dispatch({ type: "reasoning/chosen", reasoning: "high" });
+    context.store.dispatch({ type: "settings/changed", settings: { reasoning: "high" } });
     context.store.dispatch({ type: "draft/typed", session: "", text: "hello" });
     effects.sendDraft();
     await settle();

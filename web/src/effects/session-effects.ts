@@ -1,6 +1,7 @@
 /** Lists, searches, changes, deletes and duplicates sessions, and steps through the list. */
 import type { UpdateSession } from "../../../src/server/api/shapes.generated.ts";
 import { ApiError } from "../api/api-error.ts";
+import { createQuery, type Query } from "../api/query.ts";
 import { may } from "../store/access.ts";
 import { findWaiting } from "../store/composing.ts";
 import type { SessionListRow } from "../store/session-rows.ts";
@@ -48,38 +49,32 @@ export function createSessionEffects(
   onDetails: (session: string) => void = () => undefined,
 ): SessionEffects {
   const { api, store } = context;
-  let refreshTimer: ReturnType<typeof setTimeout> | undefined;
-  let searchTimer: ReturnType<typeof setTimeout> | undefined;
-  let searching = new AbortController();
-
+  const listed = createQuery();
+  const searched = createQuery();
   /** Sessions whose details the next refresh loads. */
   const changed = new Set<string>();
-  /** Latest pending details request of each session. */
-  const requests = new Map<string, symbol>();
+  const details = new Map<string, Query>();
   /** Sessions being deleted; their details are no longer loaded. */
   const deleting = new Set<string>();
-  /** Counts local changes: a list requested before a change is stale and is requested again. */
-  let changes = 0;
   const change = (action: SessionsAction): void => {
-    changes++;
+    listed.change();
     store.dispatch(action);
   };
   /** Marks of the sidebar: archived sessions have their own list. */
-  const listed = { versions: "newest", archived: false } as const;
+  const marks = { versions: "newest", archived: false } as const;
 
   const list = async (after?: string): Promise<void> => {
+    const isMore = after !== undefined;
     try {
-      for (let loadedAt = -1; loadedAt !== changes;) {
-        loadedAt = changes;
-        const isMore = after !== undefined;
-        const page = await api.listSessions({ ...listed, limit: PAGE_SIZE, after });
+      const { page, pinned } = await listed.fresh(async () => {
+        const page = await api.listSessions({ ...marks, limit: PAGE_SIZE, after });
         // Otherwise the page has them all.
         const hasMore = !isMore && page.next !== undefined;
-        const pinned = hasMore ? await api.listSessions({ ...listed, pinned: true, limit: MAX_PINNED }) : undefined;
-        if (loadedAt !== changes) continue;
-        store.dispatch({ type: "sessions/listed", page, isMore });
-        if (pinned !== undefined) store.dispatch({ type: "pinned/listed", page: pinned });
-      }
+        const pinned = hasMore ? await api.listSessions({ ...marks, pinned: true, limit: MAX_PINNED }) : undefined;
+        return { page, pinned };
+      });
+      store.dispatch({ type: "sessions/listed", page, isMore });
+      if (pinned !== undefined) store.dispatch({ type: "pinned/listed", page: pinned });
     } catch {
       // The list shows the failure itself, with a retry button.
       store.dispatch({ type: "sessions/failed" });
@@ -87,63 +82,55 @@ export function createSessionEffects(
   };
   const listArchived = async (after?: string): Promise<void> => {
     try {
-      for (let loadedAt = -1; loadedAt !== changes;) {
-        loadedAt = changes;
-        const page = await api.listSessions({ versions: "newest", archived: true, limit: PAGE_SIZE, after });
-        if (loadedAt === changes) store.dispatch({ type: "archive/listed", page, isMore: after !== undefined });
-      }
+      const page = await listed.fresh(() => api.listSessions({ ...marks, archived: true, limit: PAGE_SIZE, after }));
+      store.dispatch({ type: "archive/listed", page, isMore: after !== undefined });
     } catch {
       store.dispatch({ type: "archive/failed" });
     }
   };
   const find = async (query: string, after?: string): Promise<void> => {
-    searching.abort();
-    searching = new AbortController();
-    const { signal } = searching;
     try {
-      const page = await api.listSessions({ limit: PAGE_SIZE, q: query.trim(), after, signal });
-      store.dispatch({ type: "search/found", query, page, isMore: after !== undefined });
+      const page = await searched.latest((signal) =>
+        api.listSessions({ limit: PAGE_SIZE, q: query.trim(), after, signal }),
+      );
+      if (page !== undefined) store.dispatch({ type: "search/found", query, page, isMore: after !== undefined });
     } catch {
-      if (!signal.aborted) store.dispatch({ type: "search/failed", query });
+      store.dispatch({ type: "search/failed", query });
     }
   };
 
   const refresh = (session?: string): void => {
     if (session !== undefined) changed.add(session);
-    if (refreshTimer !== undefined) return;
     // Users of a share link have no session list.
     const mayList = may(store.getSnapshot().access, "read");
     if (mayList) store.dispatch({ type: "sessions/loading" });
-    refreshTimer = setTimeout(() => {
-      refreshTimer = undefined;
+    listed.schedule(REFRESH_MS, () => {
       if (mayList) void list();
       // A closed archive is only known to be there or not.
       const { isArchiveOpen, archived } = store.getSnapshot().sessions;
       if (mayList && (isArchiveOpen || archived.rows.length === 0)) void listArchived();
       for (const one of changed) void loadDetails(one);
       changed.clear();
-    }, REFRESH_MS);
+    });
   };
 
   /** Only the latest response counts. Its queue is ignored if messages were sent or removed meanwhile. */
   const loadDetails = async (session: string): Promise<void> => {
     if (deleting.has(session)) return;
-    const request = Symbol(session);
-    requests.set(session, request);
+    const query = details.get(session) ?? createQuery();
+    details.set(session, query);
     const waiting = findWaiting(store.getSnapshot().composing, session);
     try {
-      const details = await api.getSession(session);
-      if (requests.get(session) !== request || deleting.has(session)) return;
-      store.dispatch({ type: "session/updated", session: details });
+      const loaded = await query.latest((signal) => api.getSession(session, signal));
+      if (loaded === undefined || deleting.has(session)) return;
+      store.dispatch({ type: "session/updated", session: loaded });
       onDetails(session);
       if (findWaiting(store.getSnapshot().composing, session) === waiting)
-        store.dispatch({ type: "queue/loaded", session, queued: details.queued ?? [] });
+        store.dispatch({ type: "queue/loaded", session, queued: loaded.queued ?? [] });
       else refresh(session);
     } catch (error) {
       // The session does not exist yet, or was deleted. Its stream reports which.
       if (!(error instanceof ApiError)) throw error;
-    } finally {
-      if (requests.get(session) === request) requests.delete(session);
     }
   };
 
@@ -177,7 +164,8 @@ export function createSessionEffects(
     for (const version of versions) {
       changed.delete(version);
       context.disconnect(version);
-      requests.delete(version);
+      details.get(version)?.cancel();
+      details.delete(version);
       change({ type: "session/deleted", session: version });
     }
     context.notifyTabs();
@@ -191,10 +179,9 @@ export function createSessionEffects(
       if (next !== undefined) await list(next);
     },
     search(query) {
-      clearTimeout(searchTimer);
-      searching.abort();
+      searched.cancel();
       store.dispatch({ type: "search/typed", query });
-      if (query.trim() !== "") searchTimer = setTimeout(() => void find(query), TYPING_MS);
+      if (query.trim() !== "") searched.schedule(TYPING_MS, () => void find(query));
     },
     async searchMore() {
       const { query, found } = store.getSnapshot().sessions;

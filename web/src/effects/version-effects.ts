@@ -1,6 +1,7 @@
 /** Loads where the versions of a conversation differ, and opens another version. */
 import type { JsonObject } from "loom-agent/protocol";
 import { formatFailure } from "../api/api-error.ts";
+import { createQuery } from "../api/query.ts";
 import { may } from "../store/access.ts";
 import { findVersions, type PositionedVersions } from "../store/find-versions.ts";
 import type { EffectContext } from "./effect-context.ts";
@@ -23,7 +24,7 @@ export interface VersionEffects {
 
 export function createVersionEffects(context: EffectContext): VersionEffects {
   const { api, store } = context;
-  let latest = 0;
+  const query = createQuery();
   /** Messages never change. By session and the record before them. */
   const questions = new Map<string, Promise<string>>();
   const readQuestion = (session: string, after: number): Promise<string> => {
@@ -49,22 +50,19 @@ export function createVersionEffects(context: EffectContext): VersionEffects {
       const { access, sessions } = store.getSnapshot();
       // Users of a share link have no other versions.
       if (sessions.current !== session || !may(access, "read")) return;
-      const request = ++latest;
       try {
-        const { sessions: branches } = await api.listBranches(session);
-        const { runs } = branches.length > 1 ? await api.listRuns(session) : { runs: [] };
-        const found = [...findVersions(session, branches, runs)];
-        const byRun = new Map(
-          await Promise.all(
-            found.map(async ([run, versions], index) => {
-              const isCompared = !versions.isInside && index >= found.length - MAX_COMPARED;
-              const isSame = isCompared ? await hasSameQuestion(session, versions) : versions.isInside;
-              return [run, { ...versions, changed: isSame ? "answer" : "message" }] as const;
-            }),
-          ),
-        );
-        if (request !== latest) return;
-        store.dispatch({ type: "versions/loaded", session, byRun });
+        const byRun = await query.latest(async () => {
+          const { sessions: branches } = await api.listBranches(session);
+          const { runs } = branches.length > 1 ? await api.listRuns(session) : { runs: [] };
+          const found = [...findVersions(session, branches, runs)];
+          const compared = found.map(async ([run, versions], index) => {
+            const isCompared = !versions.isInside && index >= found.length - MAX_COMPARED;
+            const isSame = isCompared ? await hasSameQuestion(session, versions) : versions.isInside;
+            return [run, { ...versions, changed: isSame ? "answer" : "message" }] as const;
+          });
+          return new Map(await Promise.all(compared));
+        });
+        if (byRun !== undefined) store.dispatch({ type: "versions/loaded", session, byRun });
       } catch {
         // The conversation itself reports a lost connection or a deleted session.
       }

@@ -11,6 +11,7 @@ import {
   useWords,
 } from "../../../src/react/page-parts.ts";
 import type { ModelCall } from "../../../src/server/api/shapes.generated.ts";
+import { createQuery } from "../api/query.ts";
 import { CALLS_WORDS } from "./calls-words.ts";
 import type { InspectorApi } from "./inspector-api.ts";
 import { JsonText } from "./json-text.tsx";
@@ -145,19 +146,20 @@ function useModelCall({ session, runId, callId, isOver, api }: CallContentProps)
   const [attempt, retry] = useReducer((count: number) => count + 1, 0);
   const [state, setState] = useState<LoadState>(LOADING);
   useEffect(() => {
-    const stop = new AbortController();
+    const query = createQuery();
     setState(LOADING);
-    api.readModelCall(session, runId, callId, stop.signal).then(
-      (call) => {
-        if (!stop.signal.aborted) setState({ status: "loaded", call });
-      },
-      (error: unknown) => {
-        if (stop.signal.aborted) return;
-        const { code = "", message = String(error) } = error as { readonly code?: string; readonly message?: string };
-        setState({ status: "failed", code, why: message });
-      },
-    );
-    return () => stop.abort();
+    query
+      .latest((signal) => api.readModelCall(session, runId, callId, signal))
+      .then(
+        (call) => {
+          if (call !== undefined) setState({ status: "loaded", call });
+        },
+        (error: unknown) => {
+          const { code = "", message = String(error) } = error as { readonly code?: string; readonly message?: string };
+          setState({ status: "failed", code, why: message });
+        },
+      );
+    return query.cancel;
   }, [session, runId, callId, isOver, api, attempt]);
   return { state, retry };
 }

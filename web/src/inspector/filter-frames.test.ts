@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLongRun } from "../../../test/page/long-run.ts";
 import { countTypes, filterFrames, isFiltering, type ListedFrame, NO_FILTER } from "./filter-frames.ts";
-import { findType } from "./wire-frames.ts";
+import { findType } from "./use-recording.ts";
 
 describe("filterFrames", () => {
   const target = { turn: "t", kind: "part", key: "1" } as const;

@@ -10,8 +10,7 @@ import {
   useWords,
 } from "../../../src/react/page-parts.ts";
 import type { ListedFrame } from "./filter-frames.ts";
-import { formatOffset } from "./format-offset.ts";
-import { formatSize } from "./format-size.ts";
+import { formatOffset, formatSize } from "./format.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { JsonText } from "./json-text.tsx";
 

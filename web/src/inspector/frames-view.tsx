@@ -18,8 +18,7 @@ import {
   type ListedFrame,
   NO_FILTER,
 } from "./filter-frames.ts";
-import { formatOffset } from "./format-offset.ts";
-import { formatSize } from "./format-size.ts";
+import { formatOffset, formatSize } from "./format.ts";
 import { FrameDetail } from "./frame-detail.tsx";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { RowList } from "./row-list.tsx";

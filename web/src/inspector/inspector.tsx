@@ -1,5 +1,5 @@
 /**
- * The run inspector: timeline, replay, frames, tokens and graph state of one run. All tabs share one position in the
+ * The run inspector: timeline, replay, frames, model calls and graph state of one run. All tabs share one position in the
  * run. It makes its own recording of the run and does not change the page.
  */
 import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -8,32 +8,32 @@ import type { DialectName } from "loom-agent/dialects";
 import {
   createTurnSelector,
   type ElementTarget,
+  Icon,
   IconButton,
   useSession,
   useWords,
 } from "../../../src/react/page-parts.ts";
 import { CallsView } from "./calls-view.tsx";
-import { downloadFile, buildFile, formatFileName } from "./download-frames.ts";
-import { findShownTarget } from "./find-shown-target.ts";
+import { buildFile, downloadFile, formatFileName } from "./download-frames.ts";
+import { findShownTarget } from "./run-index.ts";
 import type { ForkAt } from "./fork-editor.tsx";
-import { formatCurl } from "./format-curl.ts";
+import { formatCurl } from "./format.ts";
 import { FramesView } from "./frames-view.tsx";
 import type { InspectorApi } from "./inspector-api.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import type { ModelPrices } from "./prices.ts";
 import { ReadingNote } from "./reading-note.tsx";
 import { ReplayView } from "./replay-view.tsx";
-import { RunFeedback } from "./run-feedback.tsx";
 import type { RecordingState, RunRecording } from "./run-recording.ts";
 import { Scrubber } from "./scrubber.tsx";
 import { StateView } from "./state-view.tsx";
 import { Tabs } from "./tabs.tsx";
 import { TimelineView } from "./timeline-view.tsx";
-import { TokensView } from "./tokens-view.tsx";
-import { usePlayback } from "./use-playback.ts";
+import { usePlayback } from "./playback.ts";
 import { useRecording } from "./use-recording.ts";
-import { useReplay } from "./use-replay.ts";
+import { useReplay } from "./replay.ts";
 import { WireView } from "./wire-view.tsx";
+import "./inspector.css";
 
 export interface InspectorProps {
   readonly session: string;
@@ -73,7 +73,7 @@ export function Inspector({ runId, ...rest }: InspectorProps): ReactNode {
   );
 }
 
-const TABS = ["timeline", "replay", "frames", "calls", "tokens", "state"] as const;
+const TABS = ["timeline", "replay", "frames", "calls", "state"] as const;
 type InspectorTab = (typeof TABS)[number];
 
 function RunInspector(props: InspectorProps & { readonly runId: string }): ReactNode {
@@ -186,22 +186,13 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
         {tab === "calls" ? (
           <CallsView
             recording={recording}
+            count={count}
             turn={turn}
             usageCount={usageCount}
             frame={frame}
             api={api}
             prices={prices}
             onPrices={onPrices}
-            onSelect={select}
-          />
-        ) : null}
-        {tab === "tokens" ? (
-          <TokensView
-            recording={recording}
-            count={count}
-            turn={turn}
-            usageCount={usageCount}
-            frame={frame}
             onSelect={select}
           />
         ) : null}
@@ -288,5 +279,33 @@ function InspectorHead({
       {children}
       <IconButton icon="close" label={words.close} onClick={onClose} />
     </header>
+  );
+}
+
+interface RunFeedbackProps {
+  readonly receiver: Receiver;
+  readonly session: string;
+  readonly runId: string;
+}
+
+/** The user's feedback on a run, for operators. */
+function RunFeedback({ receiver, session, runId }: RunFeedbackProps): ReactNode {
+  const words = useWords(INSPECTOR_WORDS);
+  const select = useMemo(
+    () => (view: SessionView | undefined) => view?.feedback?.find((one) => one.runId === runId),
+    [runId],
+  );
+  const feedback = useSession(receiver, session, select);
+  if (feedback === undefined) return null;
+  const { rating, comment, actor } = feedback;
+  return (
+    <p className="page-inspector-feedback" data-rating={rating}>
+      <Icon name={rating} />
+      <span>
+        {words.rated(rating)}
+        {actor === undefined ? "" : ` (${actor})`}
+        {comment === undefined ? "" : `: ${comment}`}
+      </span>
+    </p>
   );
 }

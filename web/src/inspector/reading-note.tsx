@@ -2,10 +2,10 @@
 import type { ReactNode } from "react";
 import { Badge, Button, formatNumber, Spinner, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
-import type { ReadingStatus } from "./record-run.ts";
+import type { FramesState } from "./frame-store.ts";
 
 export interface ReadingNoteProps {
-  readonly view: { readonly status: ReadingStatus; readonly error: string | undefined; readonly omitted: number };
+  readonly view: FramesState;
   /** The run is live, so loading continues until it ends. */
   readonly isLive: boolean;
   readonly retry: () => void;

@@ -47,14 +47,14 @@ describe("recordRun", () => {
   it("completes when the stream ends", async () => {
     const { recording, run, asked } = createStage(give(0, 30));
     await run();
-    expect(recording.getSnapshot()).toMatchObject({ count: 30, status: "whole", turn: { status: "completed" } });
+    expect(recording.frames.getSnapshot()).toMatchObject({ count: 30, status: "whole", turn: { status: "completed" } });
     expect(asked).toEqual([undefined]);
   });
 
   it("continues after the last frame", async () => {
     const { recording, run, asked, waited } = createStage(give(0, 10, lost()), give(10, 10, lost()), give(10, 30));
     await run();
-    expect(recording.getSnapshot()).toMatchObject({ count: 30, status: "whole" });
+    expect(recording.frames.getSnapshot()).toMatchObject({ count: 30, status: "whole" });
     expect(asked).toEqual([undefined, "110", "110"]);
     expect(waited).toEqual([500, 1000]);
   });
@@ -62,20 +62,20 @@ describe("recordRun", () => {
   it("fails after several attempts without a frame, and can be restarted", async () => {
     const stage = createStage(give(0, 5, lost()), ...RETRY_MS.map(() => give(5, 5, lost())), give(5, 30));
     await stage.run();
-    expect(stage.recording.getSnapshot()).toMatchObject({ count: 5, status: "failed", error: "gone" });
+    expect(stage.recording.frames.getSnapshot()).toMatchObject({ count: 5, status: "failed", error: "gone" });
     expect(stage.waited).toEqual(RETRY_MS);
     await stage.run();
-    expect(stage.recording.getSnapshot()).toMatchObject({ count: 30, status: "whole", error: undefined });
+    expect(stage.recording.frames.getSnapshot()).toMatchObject({ count: 30, status: "whole", error: undefined });
   });
 
   it("does not complete if the stream of a live run ends early", async () => {
     const { recording, run, asked } = createStage(give(0, 10), give(10, 30));
     await run();
-    expect(recording.getSnapshot()).toMatchObject({ count: 30, status: "whole", turn: { status: "completed" } });
+    expect(recording.frames.getSnapshot()).toMatchObject({ count: 30, status: "whole", turn: { status: "completed" } });
     expect(asked).toEqual([undefined, "110"]);
     const cut = createStage(give(0, 10), give(10, 10));
     await cut.run();
-    expect(cut.recording.getSnapshot()).toMatchObject({ count: 10, status: "failed" });
+    expect(cut.recording.frames.getSnapshot()).toMatchObject({ count: 10, status: "failed" });
     expect(cut.waited).toEqual(RETRY_MS);
   });
 
@@ -83,7 +83,7 @@ describe("recordRun", () => {
     const refused = Object.assign(new Error("no such run"), { code: "unknown_run" });
     const { recording, run, asked } = createStage(give(0, 0, refused));
     await run();
-    expect(recording.getSnapshot()).toMatchObject({ status: "failed", error: "no such run" });
+    expect(recording.frames.getSnapshot()).toMatchObject({ status: "failed", error: "no such run" });
     expect(asked).toHaveLength(1);
   });
 
@@ -94,7 +94,7 @@ describe("recordRun", () => {
       signal.throwIfAborted();
     });
     await stage.run();
-    expect(stage.recording.getSnapshot().status).toBe("reading");
+    expect(stage.recording.frames.getSnapshot().status).toBe("reading");
     expect(stage.asked).toHaveLength(1);
   });
 });

@@ -3,6 +3,7 @@
  * last cursor. It fails after several attempts in a row without a new frame.
  */
 import type { DialectName } from "loom-agent/dialects";
+import type { ReadingStatus } from "./frame-store.ts";
 import type { InspectorApi, WireFrame } from "./inspector-api.ts";
 
 /** Delay before each retry. After the last one, reading fails. */
@@ -10,21 +11,20 @@ export const RETRY_MS: readonly number[] = [500, 1000, 2000, 4000, 8000];
 /** Frames read before the browser may render. */
 const BATCH = 500;
 
-/** `whole`: all frames were read; `failed`: the rest could not be read. */
-export type ReadingStatus = "reading" | "whole" | "failed";
-
 /** Collects the frames of a run. */
 export interface FrameCollector {
   readonly session: string;
   readonly runId: string;
   readonly dialect: DialectName;
-  readonly count: number;
+  readonly frames: {
+    readonly count: number;
+    setStatus(status: ReadingStatus, error?: string): void;
+  };
   /** Cursor of the last frame. */
   readonly cursor: string | undefined;
   /** Whether the run has ended; undefined if unknown. */
   readonly isOver?: boolean | undefined;
   add(frame: WireFrame): void;
-  setStatus(status: ReadingStatus, error?: string): void;
 }
 
 export interface RecordOptions {
@@ -40,10 +40,10 @@ export async function recordRun(
   recording: FrameCollector,
   { api, signal, isLive, wait = sleep }: RecordOptions,
 ): Promise<void> {
-  const { session, runId, dialect } = recording;
-  recording.setStatus("reading");
+  const { session, runId, dialect, frames } = recording;
+  frames.setStatus("reading");
   for (let tries = 0; ; tries++) {
-    const before = recording.count;
+    const before = frames.count;
     try {
       const request = { dialect, after: recording.cursor, follow: isLive(), signal };
       let taken = 0;
@@ -55,14 +55,14 @@ export async function recordRun(
       if (signal.aborted) return;
       // A server that shuts down also ends its streams normally.
       if (request.follow && !(recording.isOver ?? !isLive())) throw new Error("The stream ended before the run.");
-      recording.setStatus("whole");
+      frames.setStatus("whole");
       return;
     } catch (error) {
       if (signal.aborted) return;
-      if (recording.count > before) tries = 0;
+      if (frames.count > before) tries = 0;
       const delay = RETRY_MS[tries];
       if (delay === undefined || !isRetryable(error)) {
-        recording.setStatus("failed", error instanceof Error ? error.message : String(error));
+        frames.setStatus("failed", error instanceof Error ? error.message : String(error));
         return;
       }
       await wait(delay, signal);

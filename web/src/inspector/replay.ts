@@ -2,6 +2,7 @@
  * Replays a run up to any frame in its own receiver. Going forward feeds the missing records; going back starts over,
  * which is fast because the records are already decoded.
  */
+import { useDeferredValue, useLayoutEffect, useMemo, useState } from "react";
 import { createLoomReceiver, type Receiver, type Source } from "loom-agent/client";
 import type { RunRecording } from "./run-recording.ts";
 
@@ -42,4 +43,16 @@ export class Replay {
 function open({ session }: RunRecording): [Receiver, Source] {
   const receiver = createLoomReceiver({ notify: "frame" });
   return [receiver, receiver.open({ dialect: "loom", session })];
+}
+
+/** Replays a run to a position. Deferred, so that dragging the slider stays fast. `position` undefined: nothing is replayed. */
+export function useReplay(recording: RunRecording, position: number | undefined): Receiver | undefined {
+  const replay = useMemo(() => new Replay(recording), [recording]);
+  const wanted = useDeferredValue(position);
+  const [receiver, setReceiver] = useState<Receiver>();
+  // Replaying notifies the components that show the receiver, which is not allowed while rendering.
+  useLayoutEffect(() => {
+    if (wanted !== undefined) setReceiver(replay.goTo(wanted));
+  }, [replay, wanted]);
+  return receiver;
 }

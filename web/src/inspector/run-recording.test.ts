@@ -38,7 +38,7 @@ const GOLDEN = readdirSync(RUNS).flatMap((file): Golden[] => {
 function record({ session, runId, texts }: Omit<Golden, "name">): RunRecording {
   const recording = new RunRecording({ session, runId, turnKey: runId });
   for (const text of texts) recording.add({ text });
-  recording.setStatus("whole");
+  recording.frames.setStatus("whole");
   return recording;
 }
 
@@ -81,7 +81,7 @@ describe.each(sampleCases(GOLDEN, { perKind: 8 }))("the golden run $name", (gold
     const replay = new Replay(recording);
     for (let position = 0; position <= length; position++)
       expect(play(replay, golden, position)).toEqual(received[position]);
-    expect(recording.getSnapshot().turn).toEqual(received[length]);
+    expect(recording.frames.getSnapshot().turn).toEqual(received[length]);
   });
 
   it("knows the frame that created each element", () => {
@@ -103,7 +103,7 @@ describe.each(sampleCases(GOLDEN, { perKind: 8 }))("the golden run $name", (gold
   });
 
   it("has one entry for each tool call, model call, checkpoint and compression", () => {
-    const { turn } = recording.getSnapshot();
+    const { turn } = recording.frames.getSnapshot();
     const { tools, calls, checkpoints, compressions } = recording.index;
     expect(tools.map(({ partKey }) => partKey)).toEqual(
       turn?.messages.at(-1)?.parts.flatMap((part) => (part.type === "tool" ? [part.key] : [])),
@@ -184,22 +184,22 @@ describe("a recording", () => {
   it("is not blocked by a missing frame", () => {
     const run = createLongRun(40);
     const holed = { ...run, texts: run.texts.filter((_, i) => i !== 7) };
-    expect(record(holed).getSnapshot().turn?.status).toBe("completed");
+    expect(record(holed).frames.getSnapshot().turn?.status).toBe("completed");
   });
 
   it("keeps an unreadable frame and continues", () => {
     const { texts, ...run } = createLongRun(20);
     const recording = record({ ...run, texts: [...texts.slice(0, 5), "not a frame", ...texts.slice(5)] });
     expect(recording.frameAt(5)).toEqual({ text: "not a frame", record: undefined, type: "", target: undefined });
-    expect(recording.getSnapshot()).toMatchObject({ count: 21, turn: { status: "completed" } });
+    expect(recording.frames.getSnapshot()).toMatchObject({ count: 21, turn: { status: "completed" } });
   });
 
   it.each([{ maxFrames: 10 }, { maxCharacters: 1300 }])("keeps frames up to the limit, without gaps: %o", (limits) => {
     const { session, runId, texts } = createLongRun(40);
     const recording = new RunRecording({ session, runId, turnKey: runId, limits });
     for (const text of texts) recording.add({ text });
-    recording.flush();
-    const { count, omitted, turn } = recording.getSnapshot();
+    recording.frames.setStatus("reading");
+    const { count, omitted, turn } = recording.frames.getSnapshot();
     expect(count).toBeLessThanOrEqual(10);
     expect(count + omitted).toBe(40);
     expect(turn).toEqual(receiveAll({ session, runId, texts })[count]);
@@ -229,8 +229,8 @@ describe("a recording", () => {
     const earlierLists = [{ listId: "l", items }];
     const recording = new RunRecording({ session: "s", runId: "b", turnKey: "b", earlierLists });
     for (const text of frames.slice(3)) recording.add({ text });
-    recording.flush();
-    expect(recording.getSnapshot().turn).toEqual(page);
+    recording.frames.setStatus("reading");
+    expect(recording.frames.getSnapshot().turn).toEqual(page);
     expect(play(new Replay(recording), { session: "s", runId: "b", texts: frames }, 3)).toEqual(page);
   });
 
@@ -240,14 +240,14 @@ describe("a recording", () => {
     const { session, runId, texts } = createLongRun(30);
     const recording = new RunRecording({ session, runId, turnKey: runId });
     let told = 0;
-    const unsubscribe = recording.subscribe(() => told++);
-    const before = recording.getSnapshot();
+    const unsubscribe = recording.frames.subscribe(() => told++);
+    const before = recording.frames.getSnapshot();
     for (const text of texts) recording.add({ text });
-    expect([told, recording.getSnapshot()]).toEqual([0, before]);
+    expect([told, recording.frames.getSnapshot()]).toEqual([0, before]);
     vi.advanceTimersByTime(120);
-    expect([told, recording.getSnapshot().count]).toEqual([1, 30]);
+    expect([told, recording.frames.getSnapshot().count]).toEqual([1, 30]);
     unsubscribe();
-    recording.setStatus("whole");
-    expect([told, recording.getSnapshot().status]).toEqual([1, "whole"]);
+    recording.frames.setStatus("whole");
+    expect([told, recording.frames.getSnapshot().status]).toEqual([1, "whole"]);
   });
 });

@@ -2,23 +2,15 @@
  * The recorded frames of one run. Each frame is decoded once and fed to a private receiver, whose view before and after
  * shows what changed. The records are kept, so the run can be replayed to any frame without decoding it again. The
  * page's own view is not involved.
- *
- * Invariant: frames are in order of arrival and never change. Frames beyond the limits are counted but not kept.
  */
-import {
-  createLoomReceiver,
-  type Receiver,
-  type Source,
-  type ReadableStore,
-  type TodoList,
-  type TurnView,
-} from "loom-agent/client";
+import { createLoomReceiver, type Receiver, type Source, type TodoList, type TurnView } from "loom-agent/client";
 import type { Decoder } from "loom-agent/dialects";
 import { LOOM_DECODING } from "../../../src/dialects/loom/decode.ts";
 import type { EventOf, EventRecord } from "loom-agent/protocol";
 import type { ElementTarget } from "../../../src/react/page-parts.ts";
+import { type FrameLimits, type FramesState, FrameStore } from "./frame-store.ts";
 import type { WireFrame } from "./inspector-api.ts";
-import type { FrameCollector, ReadingStatus } from "./record-run.ts";
+import type { FrameCollector } from "./record-run.ts";
 import { RunIndex } from "./run-index.ts";
 
 export interface RecordedFrame {
@@ -44,18 +36,13 @@ export interface UsageStep {
   readonly sum: number;
 }
 
-export interface RecordingState {
-  /** Number of frames. */
-  readonly count: number;
-  /** Frames received but not kept. */
-  readonly omitted: number;
-  readonly status: ReadingStatus;
-  /** Why reading failed. */
-  readonly error: string | undefined;
+interface RecordedTurn {
   /** The run after the last frame. */
   readonly turn: TurnView | undefined;
   readonly usageCount: number;
 }
+
+export type RecordingState = FramesState & RecordedTurn;
 
 export interface RecordingOptions {
   readonly session: string;
@@ -64,52 +51,34 @@ export interface RecordingOptions {
   readonly turnKey: string;
   /** To-do lists of earlier runs. Updates of a known list create no part, and part keys must match the page's. */
   readonly earlierLists?: readonly TodoList[];
-  readonly limits?: Partial<RecordingLimits>;
+  readonly limits?: Partial<FrameLimits>;
 }
 
-export interface RecordingLimits {
-  readonly maxFrames: number;
-  readonly maxCharacters: number;
-}
-
-export const RECORDING_LIMITS: RecordingLimits = { maxFrames: 200_000, maxCharacters: 64 * 1024 * 1024 };
-
-/** Listeners are notified this long after a change. */
-const NOTIFY_MS = 60;
-
-export class RunRecording implements ReadableStore<RecordingState>, FrameCollector {
+export class RunRecording implements FrameCollector {
   readonly runId: string;
   readonly session: string;
   readonly dialect = "loom";
   readonly index: RunIndex;
   readonly usage: UsageStep[] = [];
-  readonly #limits: RecordingLimits;
+  readonly frames: FrameStore<RecordedFrame, RecordedTurn>;
   readonly #earlierLists: readonly TodoList[];
-  readonly #frames: RecordedFrame[] = [];
   readonly #decoder: Decoder = LOOM_DECODING.createDecoder();
   readonly #receiver: Receiver = createLoomReceiver({ notify: "sync" });
   readonly #source: Source;
-  readonly #listeners = new Set<() => void>();
-  #characters = 0;
-  #isFull = false;
   #lastId: number | undefined;
   #cursor: string | undefined;
-  #view: RecordingState;
-  #pending: Partial<RecordingState> | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor({ session, runId, turnKey, earlierLists = [], limits }: RecordingOptions) {
     this.session = session;
     this.runId = runId;
     this.index = new RunIndex(turnKey);
-    this.#limits = { ...RECORDING_LIMITS, ...limits };
+    this.frames = new FrameStore(() => ({ turn: this.#turn, usageCount: this.usage.length }), limits);
     this.#earlierLists = earlierLists;
     this.#source = this.#receiver.open({ dialect: this.dialect, session });
-    this.#view = { count: 0, omitted: 0, status: "reading", error: undefined, turn: undefined, usageCount: 0 };
   }
 
   get count(): number {
-    return this.#frames.length;
+    return this.frames.count;
   }
 
   /** Cursor of the last frame. */
@@ -118,57 +87,46 @@ export class RunRecording implements ReadableStore<RecordingState>, FrameCollect
   }
 
   get isOver(): boolean | undefined {
-    const turn = this.#isFull ? undefined : this.#turn;
+    const turn = this.frames.isFull ? undefined : this.#turn;
     return turn === undefined ? undefined : turn.status !== "running";
   }
 
   frameAt(index: number): RecordedFrame | undefined {
-    return this.#frames[index];
+    return this.frames.frameAt(index);
   }
 
   add({ text, cursor }: WireFrame): void {
     const record = this.#chain(this.#decoder.decode(text).records[0]);
     const id = record?.envelope.event_id;
     this.#cursor = cursor ?? (id === undefined ? this.#cursor : String(id));
-    const { maxFrames, maxCharacters } = this.#limits;
-    // Later frames are not kept either: a recording with a gap would replay wrong states.
-    this.#isFull ||= this.count >= maxFrames || this.#characters + text.length > maxCharacters;
-    if (this.#isFull) {
-      this.#set({ omitted: (this.#pending?.omitted ?? this.#view.omitted) + 1 });
-      return;
-    }
-    this.#characters += text.length;
-    if (this.count === 0) pushEarlierLists(this.#source, this.#earlierLists, this.session, id);
-    const target = record === undefined ? undefined : this.#show(record);
-    this.#frames.push({ text, record, type: record?.event.type ?? "", target });
-    this.#set({ count: this.count, usageCount: this.usage.length });
-  }
-
-  setStatus(status: ReadingStatus, error?: string): void {
-    this.#set({ status, error });
-    this.flush();
+    this.frames.add(text, () => {
+      if (this.count === 0) pushEarlierLists(this.#source, this.#earlierLists, this.session, id);
+      const target = record === undefined ? undefined : this.#show(record);
+      return { text, record, type: record?.event.type ?? "", target };
+    });
   }
 
   /** Feeds the frames `from` to `to` to another receiver. */
   replay(source: Source, from: number, to: number): void {
     if (from === 0 && to > 0) pushEarlierLists(source, this.#earlierLists, this.session, this.#firstId);
     for (let i = from; i < to; i++) {
-      const record = this.#frames[i]?.record;
+      const record = this.frameAt(i)?.record;
       if (record !== undefined) source.pushRecord(record);
     }
   }
 
   /** Milliseconds from the first frame to this one; undefined without timestamps. */
   timeAt(index: number): number | undefined {
-    const start = this.#frames[0]?.record?.envelope.ts;
-    const ts = this.#frames[index]?.record?.envelope.ts;
+    const start = this.frameAt(0)?.record?.envelope.ts;
+    const ts = this.frameAt(index)?.record?.envelope.ts;
     return start === undefined || ts === undefined ? undefined : ts - start;
   }
 
   /** Returns the frame of this record, or of the first one after it. */
   findRecord(eventId: number): number | undefined {
-    const index = this.#frames.findIndex(({ record }) => (record?.envelope.event_id ?? 0) >= eventId);
-    return index === -1 ? undefined : index;
+    for (let index = 0; index < this.count; index++)
+      if ((this.frameAt(index)?.record?.envelope.event_id ?? 0) >= eventId) return index;
+    return undefined;
   }
 
   /** Returns the usage up to and including this frame. */
@@ -182,37 +140,8 @@ export class RunRecording implements ReadableStore<RecordingState>, FrameCollect
     return this.usage[low - 1];
   }
 
-  subscribe(listener: () => void): () => void {
-    const own = (): void => listener();
-    this.#listeners.add(own);
-    return () => {
-      this.#listeners.delete(own);
-    };
-  }
-
-  /** State of the last notification. */
-  getSnapshot(): RecordingState {
-    return this.#view;
-  }
-
-  /** Notifies listeners now. */
-  flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const pending = this.#pending;
-    if (pending === undefined) return;
-    this.#pending = undefined;
-    this.#view = { ...this.#view, ...pending, turn: this.#turn };
-    for (const listener of this.#listeners) listener();
-  }
-
-  #set(changed: Partial<RecordingState>): void {
-    this.#pending = { ...this.#pending, ...changed };
-    this.#timer ??= setTimeout(() => this.flush(), NOTIFY_MS);
-  }
-
   get #firstId(): number | undefined {
-    return this.#frames[0]?.record?.envelope.event_id;
+    return this.frameAt(0)?.record?.envelope.event_id;
   }
 
   get #turn(): TurnView | undefined {

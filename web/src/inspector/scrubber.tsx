@@ -1,11 +1,10 @@
 /** Playback controls: a slider over the frames, step buttons and speed. */
 import type { ReactNode } from "react";
 import { formatNumber, IconButton, useUi, useWords } from "../../../src/react/page-parts.ts";
-import { formatSpan } from "./format-offset.ts";
+import { formatSpan } from "./format.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
-import { type Speed, SPEEDS } from "./playback.ts";
+import { type Playback, type Speed, SPEEDS } from "./playback.ts";
 import type { RunRecording } from "./run-recording.ts";
-import type { Playback } from "./use-playback.ts";
 
 export interface ScrubberProps {
   readonly recording: RunRecording;

@@ -11,9 +11,8 @@ import {
   useUi,
   useWords,
 } from "../../../src/react/page-parts.ts";
-import { type ForkAt, ForkEditor } from "./fork-editor.tsx";
-import { FORK_WORDS } from "./fork-words.ts";
-import { formatOffset } from "./format-offset.ts";
+import { FORK_WORDS, type ForkAt, ForkEditor } from "./fork-editor.tsx";
+import { formatOffset } from "./format.ts";
 import type { InspectorApi } from "./inspector-api.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { JsonText } from "./json-text.tsx";

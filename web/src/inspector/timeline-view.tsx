@@ -2,7 +2,7 @@
 import { type ReactNode, useMemo } from "react";
 import { Button, Icon, type IconName, type UiLanguage, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { CALLS_WORDS } from "./calls-words.ts";
-import { formatSpan } from "./format-offset.ts";
+import { formatSpan } from "./format.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { RowList } from "./row-list.tsx";
 import type { RecordingState, RunRecording } from "./run-recording.ts";

@@ -9,8 +9,8 @@ function record(events: readonly { readonly type: string; readonly node_id?: str
   const recording = new RunRecording({ session: "s", runId: "r", turnKey: "page" });
   for (const [i, event] of events.entries())
     recording.add({ text: JSON.stringify({ session_id: "s", run_id: "r", event_id: i + 1, ...event }) });
-  recording.flush();
-  return { recording, turn: recording.getSnapshot().turn as TurnView };
+  recording.frames.setStatus("reading");
+  return { recording, turn: recording.frames.getSnapshot().turn as TurnView };
 }
 
 describe("the timeline", () => {

@@ -1,7 +1,7 @@
 /** Builds the rows of the timeline: the run, its nested node runs, and their tool and model calls. It draws nothing. */
 import type { TurnView } from "loom-agent/client";
 import type { ElementTarget } from "../../../src/react/page-parts.ts";
-import { nameModel } from "./name-model.ts";
+import { nameModel } from "./list-calls.ts";
 import type { RunIndex } from "./run-index.ts";
 
 export type TimelineStatus = "running" | "good" | "bad" | "stopped" | "waiting";

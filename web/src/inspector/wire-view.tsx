@@ -4,8 +4,8 @@
 import { type ReactNode, useState } from "react";
 import type { DialectName } from "loom-agent/dialects";
 import { IconButton, useWords } from "../../../src/react/page-parts.ts";
-import { downloadFile, buildFile, formatFileName } from "./download-frames.ts";
-import { formatCurl } from "./format-curl.ts";
+import { buildFile, downloadFile, formatFileName } from "./download-frames.ts";
+import { formatCurl } from "./format.ts";
 import { FramesView } from "./frames-view.tsx";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { ReadingNote } from "./reading-note.tsx";
@@ -24,7 +24,7 @@ export function WireView({ run, dialect, onDialect }: WireViewProps): ReactNode 
   const frame = chosen.dialect === dialect ? chosen.frame : 0;
   return (
     <FramesView
-      frames={wire}
+      frames={wire.frames}
       count={view.count}
       dialect={dialect}
       onDialect={onDialect}
@@ -42,7 +42,7 @@ export function WireView({ run, dialect, onDialect }: WireViewProps): ReactNode 
             disabled={view.count === 0}
             onClick={() =>
               downloadFile(
-                buildFile((index) => wire.frameAt(index)?.text, wire.count),
+                buildFile((index) => wire.frames.frameAt(index)?.text, view.count),
                 formatFileName(run.session, run.runId, dialect),
               )
             }

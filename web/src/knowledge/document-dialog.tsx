@@ -15,8 +15,7 @@ import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { PageState } from "../store/page-state.ts";
 import { findPassage, joinParts } from "./document-parts.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
-import { type DocumentControl, useDocument } from "./use-document.ts";
-import { useReadingPosition } from "./use-reading-position.ts";
+import { type DocumentControl, useDocument, useReadingPosition } from "./use-document.ts";
 
 export interface DocumentDialogProps {
   /** The document, and the passage if one is cited. */

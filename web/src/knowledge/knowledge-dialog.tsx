@@ -1,14 +1,24 @@
 /** Knowledge base dialog: upload, search, list and delete documents. */
 import { type DragEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import { Button, Dialog, formatBytes, formatNumber, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Badge,
+  Button,
+  Dialog,
+  formatBytes,
+  formatNumber,
+  Icon,
+  IconButton,
+  ProgressBar,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
+import type { Reference } from "loom-agent/client";
 import { Notices } from "../shell/notices.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
-import type { KnowledgeState } from "../store/knowledge.ts";
+import type { KnowledgeState, KnowledgeUpload } from "../store/knowledge.ts";
 import type { PageState } from "../store/page-state.ts";
-import { DOCUMENTS_TITLE, DocumentList } from "./document-list.tsx";
-import { KnowledgeSearch } from "./knowledge-search.tsx";
+import { DocumentList, DOCUMENTS_TITLE } from "./document-list.tsx";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
-import { UploadList } from "./upload-list.tsx";
 
 const selectKnowledge = ({ knowledge }: PageState): KnowledgeState => knowledge;
 
@@ -83,5 +93,104 @@ function UploadArea({ accepts }: { readonly accepts: readonly string[] }): React
         }}
       />
     </div>
+  );
+}
+
+/** Uploads to the knowledge base, with progress and errors. */
+function UploadList({ uploads }: { readonly uploads: readonly KnowledgeUpload[] }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  if (uploads.length === 0) return null;
+  return (
+    <ul className="page-uploads" aria-label={words.uploads}>
+      {uploads.map((upload) => (
+        <li key={upload.id}>
+          <span className="page-upload-name">{upload.name}</span>
+          <UploadState upload={upload} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function UploadState({ upload }: { readonly upload: KnowledgeUpload }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  const page = usePage();
+  const { name, status, progress, error } = upload;
+  switch (status) {
+    case "waiting":
+      return <Badge>{words.waiting}</Badge>;
+    case "sending":
+      // All bytes are sent and the server is indexing. Its progress is unknown.
+      return (
+        <>
+          <ProgressBar value={progress < 100 ? progress : undefined} label={words.progress(name)} />
+          <Badge tone="busy">{progress < 100 ? words.sending(progress) : words.reading}</Badge>
+        </>
+      );
+    case "done":
+      return <Badge tone="good">{words.done}</Badge>;
+    case "failed":
+      return (
+        <>
+          <span role="alert">
+            <Badge tone="bad">{words.failed}</Badge> {error}
+          </span>
+          <IconButton icon="retry" label={words.uploadAgain(name)} onClick={() => page.retryKnowledge(upload.id)} />
+        </>
+      );
+  }
+}
+
+function describeHit(hit: KnowledgeState["hits"][number]): Reference {
+  const { title, document_id: uri, snippet, first_line: firstLine, last_line: lastLine } = hit;
+  return { title, uri, snippet, firstLine, lastLine };
+}
+
+/** Searches the documents as an agent does. */
+function KnowledgeSearch({ knowledge }: { readonly knowledge: KnowledgeState }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  const page = usePage();
+  const { query, hits, searching } = knowledge;
+  const status = { idle: "", loading: "", failed: words.searchFailed, ready: describe(hits.length) }[searching];
+  function describe(count: number): string {
+    return count === 0 ? words.notFound : words.found(count);
+  }
+  return (
+    <section aria-label={words.search}>
+      <div className="page-search" role="search">
+        <Icon name="search" />
+        <input
+          type="search"
+          className="page-field"
+          value={query}
+          placeholder={words.search}
+          aria-label={words.search}
+          maxLength={500}
+          onChange={(event) => page.searchKnowledge(event.target.value)}
+        />
+      </div>
+      <p className="page-soft" role="status">
+        {status}
+      </p>
+      <ol className="page-hits">
+        {hits.map((hit) => (
+          // One long line may have several hits.
+          <li key={`${hit.document_id}:${hit.first_line}:${hit.snippet}`}>
+            <span className="page-hit-title">
+              <button
+                type="button"
+                className="page-document-open"
+                aria-label={words.open(hit.title)}
+                onClick={() => page.dispatch({ type: "source/opened", source: describeHit(hit) })}
+              >
+                {hit.title}
+              </button>{" "}
+              <span className="page-soft">{words.lines(hit.first_line, hit.last_line)}</span>
+            </span>
+            <span className="page-hit-text">{hit.snippet}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
   );
 }

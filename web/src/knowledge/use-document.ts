@@ -1,9 +1,10 @@
 /** Loads a document of the knowledge base in parts. */
-import { useCallback, useEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Reference } from "loom-agent/client";
 import type { DocumentText } from "../../../src/server/api/shapes.generated.ts";
 import { ApiError, formatFailure } from "../api/api-error.ts";
 import type { Api, DocumentRange } from "../api/create-api.ts";
+import { createQuery } from "../api/query.ts";
 import { addParts, type LoadedText, openAtPassage, type OpenedDocument, PAGE } from "./document-parts.ts";
 
 export interface DocumentState {
@@ -32,41 +33,38 @@ export function useDocument(api: Api, id: string | undefined, source: Reference)
     isLoading: true,
     error: undefined,
   });
-  const pending = useRef<AbortController>(undefined);
+  const [query] = useState(createQuery);
   /** The last request; undefined: the passage. */
   const last = useRef<DocumentRange>(undefined);
   const load = useCallback(
     (range: DocumentRange | undefined): void => {
       if (id === undefined) return;
-      pending.current?.abort();
       last.current = range;
-      const { signal } = (pending.current = new AbortController());
       setState((before) => ({ ...before, isLoading: true, error: undefined }));
       const fail = (error: unknown): void => {
-        if (signal.aborted) return;
         const code = error instanceof ApiError ? error.code : "";
         setState((before) => ({ ...before, isLoading: false, error: { code, message: formatFailure(error) } }));
       };
-      const read = async (part: DocumentRange): Promise<DocumentText> => api.readDocument(id, part, signal);
-      const open = async (): Promise<void> => {
-        const opened: Partial<OpenedDocument> & Pick<OpenedDocument, "page"> =
-          range === undefined ? await openAtPassage(read, source) : { page: await read(range) };
-        if (signal.aborted) return;
+      const open = async (signal: AbortSignal): Promise<Partial<OpenedDocument> & Pick<OpenedDocument, "page">> => {
+        const read = async (part: DocumentRange): Promise<DocumentText> => api.readDocument(id, part, signal);
+        return range === undefined ? openAtPassage(read, source) : { page: await read(range) };
+      };
+      query.latest(open).then((opened) => {
+        if (opened === undefined) return;
         setState((before) => ({
           isIncomplete: opened.isIncomplete ?? before.isIncomplete,
           loaded: addParts(range === undefined ? undefined : before.loaded, opened.page),
           isLoading: false,
           error: undefined,
         }));
-      };
-      void open().catch(fail);
+      }, fail);
     },
-    [api, id, source],
+    [api, id, source, query],
   );
   useEffect(() => {
     load(undefined);
-    return () => pending.current?.abort();
-  }, [load]);
+    return query.cancel;
+  }, [load, query]);
   const { loaded, isLoading } = state;
   const end = loaded === undefined ? 0 : loaded.from + loaded.parts.length;
   return {
@@ -83,4 +81,27 @@ export function useDocument(api: Api, id: string | undefined, source: Reference)
     },
     retry: () => load(last.current),
   };
+}
+
+/**
+ * Keeps the position of the reader while parts of a document are loaded, and the focus in the document. `content` is the
+ * element of the document. Its parent scrolls.
+ */
+export function useReadingPosition(content: RefObject<HTMLElement | null>, loaded: LoadedText | undefined): void {
+  const before = useRef({ loaded, height: 0 });
+  useLayoutEffect(() => {
+    const scroller = content.current?.parentElement;
+    if (!scroller) return;
+    const { loaded: old, height } = before.current;
+    before.current = { loaded, height: scroller.scrollHeight };
+    if (old === undefined || loaded === undefined || old === loaded) return;
+    const isEarlier = loaded.from < old.from;
+    const isJoined = isEarlier
+      ? loaded.from + loaded.parts.length === old.from + old.parts.length
+      : loaded.from === old.from;
+    if (isEarlier) scroller.scrollTop += isJoined ? scroller.scrollHeight - height : scroller.scrollHeight;
+    else if (!isJoined) scroller.scrollTop = 0;
+    // The button that was pressed is gone if there is nothing more to load.
+    if (document.activeElement === document.body) content.current?.focus({ preventScroll: true });
+  }, [content, loaded]);
 }

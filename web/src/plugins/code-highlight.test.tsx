@@ -3,7 +3,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { common, createLowlight } from "lowlight";
 import { highlightCode } from "./code-highlight.tsx";
-import { isKnownLanguage, LANGUAGE_NAMES } from "./code-languages.ts";
+import { isKnownLanguage, LANGUAGE_NAMES } from "../plugins.tsx";
 
 describe("code", () => {
   it("is highlighted with the same text", () => {

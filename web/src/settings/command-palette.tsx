@@ -1,18 +1,24 @@
 /** Command palette: finds sessions, actions and agents as the user types. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
-import { Dialog, findLiveRun, Icon, type IconName, useSession, useWords } from "../../../src/react/page-parts.ts";
+import {
+  defineWords,
+  Dialog,
+  findLiveRun,
+  Icon,
+  type IconName,
+  useSession,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import type { SessionView } from "loom-agent/client";
 import { AGENT_WORDS, chooseAgentIcon, describeKind } from "../composer/agent-words.ts";
 import { useChosenAgent } from "../composer/use-chosen-agent.ts";
 import type { PageController } from "../effects/create-page-controller.ts";
-import { Keys } from "../shell/keys.tsx";
+import { Keys } from "../shell/shortcuts-dialog.tsx";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { type Shortcut, SHORTCUT_KEYS } from "../shell/shortcuts.ts";
 import { focusConversation } from "../shell/use-shortcuts.ts";
 import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
-import { findCommands, type PaletteEntry } from "./find-commands.ts";
-import { PALETTE_WORDS } from "./palette-words.ts";
 
 interface PaletteCommand extends PaletteEntry {
   readonly icon: IconName;
@@ -195,3 +201,97 @@ function useCommands(page: PageController): readonly PaletteCommand[] {
     ];
   }, [state, words, composer, page, session, hasRun, isLive, options, chosen?.option]);
 }
+
+interface PaletteEntry {
+  readonly key: string;
+  readonly label: string;
+  /** Heading of the group that the entry belongs to. */
+  readonly group: string;
+  readonly detail?: string | undefined;
+}
+
+/** Entries shown at once. */
+const MAX_SHOWN = 50;
+
+/**
+ * Ranks entries by how well they match the typed text. Returns those that contain every word of the query: those that
+ * begin with it first, then those with a word that does, then the others. Groups stay together, in the order of their
+ * best entry. Without a query, all are returned.
+ */
+export function findCommands<E extends PaletteEntry>(entries: readonly E[], query: string): readonly E[] {
+  const words = fold(query).split(/\s+/u).filter(Boolean);
+  const ranked = entries
+    .flatMap((entry) => {
+      const rank = rankOf(fold(entry.label), words);
+      return rank === undefined ? [] : [{ entry, rank }];
+    })
+    .toSorted((a, b) => a.rank - b.rank)
+    .slice(0, MAX_SHOWN)
+    .map(({ entry }) => entry);
+  return [...Map.groupBy(ranked, ({ group }) => group).values()].flat();
+}
+
+function rankOf(label: string, words: readonly string[]): number | undefined {
+  if (!words.every((word) => label.includes(word))) return undefined;
+  const [first = ""] = words;
+  if (label.startsWith(first)) return 0;
+  return label.includes(` ${first}`) ? 1 : 2;
+}
+
+function fold(text: string): string {
+  return text.normalize("NFKC").toLowerCase();
+}
+
+/** UI strings of the command palette. */
+const PALETTE_WORDS = defineWords({
+  en: {
+    title: "Command palette",
+    search: "Search sessions, actions and agents",
+    none: "Nothing found",
+    actions: "Actions",
+    sessions: "Sessions",
+    agents: "Agents",
+    create: "New session",
+    settings: "Open settings",
+    knowledge: "Open knowledge base",
+    activity: "Show activity",
+    shortcuts: "Show keyboard shortcuts",
+    inspector: "Open inspector",
+    markdown: "Export as Markdown",
+    html: "Export as HTML",
+    copy: "Copy conversation",
+    print: "Print conversation",
+    stop: "Stop run",
+    share: "Share session",
+    light: "Use light theme",
+    dark: "Use dark theme",
+    language: "切换到中文",
+    chosen: "Selected",
+    untitled: "Untitled session",
+  },
+  zh: {
+    title: "命令面板",
+    search: "搜索会话、操作和智能体",
+    none: "未找到结果",
+    actions: "操作",
+    sessions: "会话",
+    agents: "智能体",
+    create: "新会话",
+    settings: "打开设置",
+    knowledge: "打开知识库",
+    activity: "查看运行与审批",
+    shortcuts: "显示键盘快捷键",
+    inspector: "打开检查器",
+    markdown: "导出为 Markdown",
+    html: "导出为 HTML",
+    copy: "复制对话",
+    print: "打印对话",
+    stop: "停止运行",
+    share: "分享会话",
+    light: "使用浅色主题",
+    dark: "使用深色主题",
+    language: "Switch to English",
+    chosen: "已选择",
+    untitled: "未命名会话",
+  },
+});

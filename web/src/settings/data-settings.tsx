@@ -1,11 +1,10 @@
 /** Settings of the user's data: export the current session, delete all sessions. */
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Button, formatNumber, Icon, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findRow } from "../store/sessions.ts";
-import { Section } from "./section.tsx";
 import { SETTINGS_WORDS } from "./settings-words.ts";
 
 const selectStored = ({ sessions }: PageState): string | undefined => findRow(sessions, sessions.current)?.session_id;
@@ -91,5 +90,16 @@ function DeleteAll(): ReactNode {
             : ""}
       </p>
     </div>
+  );
+}
+
+/** A group of settings with a heading. */
+export function Section({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <h3 id={id}>{title}</h3>
+      {children}
+    </section>
   );
 }

@@ -6,12 +6,12 @@ import { AGENT_WORDS, describeKind } from "../composer/agent-words.ts";
 import { Notices } from "../shell/notices.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { SHELL_WORDS } from "../shell/shell-words.ts";
+import { LANGUAGES, THEMES } from "../shell/theme-menu.tsx";
 import { findAgent, listAgentOptions } from "../store/agents.ts";
 import { findInstructions, MAX_INSTRUCTIONS, type WrittenPrompt } from "../store/instructions.ts";
 import type { PageState } from "../store/page-state.ts";
-import { type PageSettings, REASONING_LEVELS, type SendKey, type Theme } from "../store/settings.ts";
-import { DataSettings } from "./data-settings.tsx";
-import { Section } from "./section.tsx";
+import { type PageSettings, REASONING_LEVELS, type SendKey } from "../store/settings.ts";
+import { DataSettings, Section } from "./data-settings.tsx";
 import { SETTINGS_WORDS } from "./settings-words.ts";
 
 const selectSettings = ({ settings }: PageState): PageSettings => settings;
@@ -19,9 +19,6 @@ const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
 const selectWritten = ({ instructions, sessions }: PageState): WrittenPrompt | undefined =>
   instructions.get(sessions.current ?? "");
 const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
-
-const THEMES: readonly Theme[] = ["system", "light", "dark"];
-const LANGUAGES = { en: "English", zh: "中文" } as const;
 
 export function SettingsDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   const words = useWords(SETTINGS_WORDS);

@@ -1,25 +1,11 @@
 /** The conversation, or its placeholder: suggestions, a spinner or an error. */
-import { type ReactNode, type RefObject, useEffect, useMemo } from "react";
+import { type ReactNode, type RefObject, useEffect, useMemo, useState } from "react";
 import type { SessionView } from "loom-agent/client";
-import {
-  Button,
-  Conversation,
-  type ConversationHandle,
-  findLiveRun,
-  Icon,
-  Spinner,
-  splitWaiting,
-  UiStateCache,
-  useRun,
-  useSession,
-  useWords,
-} from "../../../src/react/page-parts.ts";
+import { Button, type ConversationHandle, Spinner, useSession, useWords } from "../../../src/react/page-parts.ts";
 import { Start } from "../start/start.tsx";
-import { findDraft, findWaiting, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
+import { findDraft, findWaiting, NO_DRAFT } from "../store/composing.ts";
 import type { PageState } from "../store/page-state.ts";
-import type { OpenedMatch } from "../store/sessions.ts";
-import { findOpenedRun } from "../store/versions.ts";
-import { findEmptyReason } from "./find-empty-reason.ts";
+import type { SessionConversation } from "./session-conversation.tsx";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { ROOMY, useMedia } from "./use-media.ts";
@@ -29,120 +15,47 @@ export interface ConversationPaneProps {
   readonly handle: RefObject<ConversationHandle | null>;
 }
 
-const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
-
 export function ConversationPane({ session, handle }: ConversationPaneProps): ReactNode {
-  const page = usePage();
-  const name = session ?? "";
-  const selectWaiting = useMemo(
-    () =>
-      ({ composing }: PageState): readonly WaitingMessage[] =>
-        findWaiting(composing, session),
-    [session],
-  );
-  const waiting = usePageState(selectWaiting);
-  const isLive = useSession(page.receiver, name, selectIsLive);
-  const pending = useMemo(() => splitWaiting(waiting, isLive).next, [waiting, isLive]);
-  return (
-    <>
-      <Conversation
-        key={name}
-        pending={pending}
-        ref={handle}
-        receiver={page.receiver}
-        sessionId={name}
-        uiStateCache={getUiState(page.uiStates, name)}
-      >
+  const loaded = useLoadedConversation(session !== undefined);
+  if (session !== undefined && loaded !== undefined)
+    return (
+      <loaded.SessionConversation session={session} handle={handle}>
         <EmptyConversation session={session} />
-      </Conversation>
-      {session === undefined ? null : <DeletedNote session={session} />}
-      {session === undefined ? null : <OpenedVersion session={session} handle={handle} />}
-      {session === undefined ? null : <OpenedResult session={session} handle={handle} />}
-    </>
-  );
-}
-
-/** Scrolls to the run where the version that the user opened differs. */
-function OpenedVersion({ session, handle }: ConversationPaneProps & { readonly session: string }): ReactNode {
-  const page = usePage();
-  const select = useMemo(
-    () =>
-      ({ versions }: PageState) =>
-        findOpenedRun(versions, session),
-    [session],
-  );
-  const run = usePageState(select) ?? "";
-  const isLoaded = useRun(page.receiver, session, run) !== undefined;
-  useEffect(() => {
-    if (!isLoaded) return;
-    handle.current?.show({ turn: run, kind: "turn", key: "" });
-    page.dispatch({ type: "version/shown" });
-  }, [isLoaded, run]);
-  return null;
-}
-
-const selectMatch = ({ sessions }: PageState): OpenedMatch | undefined => sessions.match;
-
-/** Scrolls to the search result that the user opened, and highlights the query while the result is open. */
-function OpenedResult({ session, handle }: ConversationPaneProps & { readonly session: string }): ReactNode {
-  const page = usePage();
-  const match = usePageState(selectMatch);
-  const shown = match?.session === session ? match : undefined;
-  const run = shown?.runId ?? "";
-  const isLoaded = useRun(page.receiver, session, run) !== undefined;
-  useEffect(() => {
-    const root = document.querySelector(".loom-conversation");
-    if (shown === undefined || root === null || !isLoaded) return undefined;
-    handle.current?.show({ turn: run, kind: "turn", key: "" });
-    let stop = (): void => undefined;
-    let isOver = false;
-    void import("./highlight-match.ts").then(({ highlightMatch }) => {
-      if (!isOver) stop = highlightMatch(root, shown.query, run);
-    });
-    return () => {
-      isOver = true;
-      stop();
-    };
-  }, [shown, isLoaded, run, handle]);
-  return null;
-}
-
-/** Sessions whose UI state (open parts, unfinished edits) is kept. */
-const MAX_UI_STATES = 8;
-
-function getUiState(all: Map<string, UiStateCache>, session: string): UiStateCache {
-  const state = all.get(session) ?? new UiStateCache();
-  all.delete(session);
-  all.set(session, state);
-  for (const oldest of all.keys()) {
-    if (all.size <= MAX_UI_STATES) break;
-    all.delete(oldest);
-  }
-  return state;
-}
-
-function selectIsDeleted(session: SessionView | undefined): boolean {
-  const { status, reason } = session?.state ?? {};
-  return status === "failed" && reason?.code === "unknown_session" && (session?.turns.length ?? 0) > 0;
-}
-
-/** Tells that another client deleted the session, whose content is still shown. */
-function DeletedNote({ session }: { readonly session: string }): ReactNode {
-  const words = useWords(SHELL_WORDS);
-  const page = usePage();
-  const mayRun = useMay("run");
-  if (!useSession(page.receiver, session, selectIsDeleted)) return null;
+      </loaded.SessionConversation>
+    );
   return (
-    <div className="page-deleted" role="status">
-      <Icon name="alert" />
-      <span>{mayRun ? words.deleted : words.deletedOnly}</span>
-      {mayRun ? (
-        <Button icon="add" onClick={() => page.open(undefined)}>
-          {words.startNew}
-        </Button>
-      ) : null}
+    <div className="loom-conversation loom-conversation-empty">
+      {session === undefined ? <EmptyConversation session={session} /> : <Loading />}
     </div>
   );
+}
+
+interface ConversationModule {
+  readonly SessionConversation: typeof SessionConversation;
+}
+
+/** A page that shows no conversation loads the code of conversations this long after it was shown. */
+const IDLE_MS = 1500;
+
+/**
+ * Not with `lazy`: it shows its fallback for a moment even if the code has arrived, and a first message would flash.
+ */
+function useLoadedConversation(isNeeded: boolean): ConversationModule | undefined {
+  const [loaded, setLoaded] = useState<ConversationModule>();
+  const [failure, setFailure] = useState<{ readonly error: unknown }>();
+  useEffect(() => {
+    if (loaded !== undefined) return undefined;
+    const load = (onFailure: (error: unknown) => void): void =>
+      void import("./session-conversation.tsx").then(setLoaded, onFailure);
+    if (isNeeded) {
+      load((error) => setFailure({ error }));
+      return undefined;
+    }
+    const timer = setTimeout(() => load(() => undefined), IDLE_MS);
+    return () => clearTimeout(timer);
+  }, [isNeeded, loaded]);
+  if (failure !== undefined) throw failure.error;
+  return loaded;
 }
 
 /**
@@ -169,6 +82,16 @@ export function useBeginning(session: string | undefined): "start" | "sent" | un
   return session === undefined || found === "new" || mayStart ? "start" : undefined;
 }
 
+export type EmptyReason = "new" | "loading" | "gone" | "failed";
+
+/** Tells why a session is empty: `new`, `loading`, `gone` (does not exist) or `failed` (cannot be loaded). */
+export function findEmptyReason(session: SessionView | undefined): EmptyReason {
+  const { status, reason } = session?.state ?? {};
+  if (reason?.code === "unknown_session") return "gone";
+  if (status === "live" || status === "complete") return "new";
+  return status === "failed" || status === "truncated" ? "failed" : "loading";
+}
+
 const selectIsEmpty = (view: SessionView | undefined): boolean => (view?.turns.length ?? 0) === 0;
 
 function EmptyConversation({ session }: { readonly session: string | undefined }): ReactNode {
@@ -185,11 +108,7 @@ function EmptyConversation({ session }: { readonly session: string | undefined }
     case "new":
       return null;
     case "loading":
-      return (
-        <p className="page-loading" role="status">
-          <Spinner /> {words.loading}
-        </p>
-      );
+      return <Loading />;
     case "failed":
       return (
         <section className="page-start">
@@ -213,4 +132,13 @@ function EmptyConversation({ session }: { readonly session: string | undefined }
         </section>
       );
   }
+}
+
+function Loading(): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  return (
+    <p className="page-loading" role="status">
+      <Spinner /> {words.loading}
+    </p>
+  );
 }

@@ -1,5 +1,5 @@
 /** Page header: session title, status, inspector button and settings. */
-import { type ReactNode, useMemo } from "react";
+import { type ReactNode, useEffect, useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
 import { findLiveRun, IconButton, SessionStatus, useSession, useWords } from "../../../src/react/page-parts.ts";
 import { countWaiting } from "../store/activity.ts";
@@ -8,7 +8,7 @@ import { findRow } from "../store/sessions.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { LanguageMenu, ThemeMenu } from "./theme-menu.tsx";
-import { useTabTitle } from "./use-tab-title.ts";
+import type { SessionAlert } from "../store/alerts.ts";
 
 export interface HeaderProps {
   readonly session: string | undefined;
@@ -96,4 +96,28 @@ function Title({ session }: { readonly session: string | undefined }): ReactNode
       {title}
     </h1>
   );
+}
+
+/** Approvals come first, because a run waits for them. */
+function selectAlert({ alerts }: PageState): SessionAlert | undefined {
+  return alerts.findLast(({ kind }) => kind === "approval") ?? alerts.at(-1);
+}
+
+/** The title of the browser tab: the session, a mark during its run, and what happened in the background. */
+function useTabTitle(title: string, isLive: boolean): void {
+  const words = useWords(SHELL_WORDS);
+  const alert = usePageState(selectAlert);
+  const select = useMemo(
+    () =>
+      ({ sessions }: PageState) =>
+        findRow(sessions, alert?.session)?.title,
+    [alert],
+  );
+  const alerting = usePageState(select) ?? words.untitled;
+  useEffect(() => {
+    document.title =
+      alert === undefined
+        ? `${isLive ? "● " : ""}${title} – Loom`
+        : `${words.alertTitle(alert.kind)}: ${alerting} – Loom`;
+  }, [title, isLive, alert, alerting, words]);
 }

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import { Icon, IconButton, useWords } from "../../../src/react/page-parts.ts";
 import type { PageState } from "../store/page-state.ts";
-import { usePage, usePageState } from "./page-context.tsx";
+import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 
 const selectNotices = ({ notices }: PageState): PageState["notices"] => notices;
@@ -46,4 +46,21 @@ function describeOwn(code: string, message: string, words: (typeof SHELL_WORDS)[
   if (code === "failed_file") return words.failedFile(message);
   if (code === "too_long") return words.tooLong;
   return code === "storage_full" ? words.storageFull : undefined;
+}
+
+const selectAnnouncement = ({ announcement }: PageState): PageState["announcement"] => announcement;
+
+/** Live region for screen readers. It announces that an answer is complete, not its text. */
+export function Announcer(): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const announcement = usePageState(selectAnnouncement);
+  const mayApprove = useMay("approve");
+  const kind = announcement?.kind === "approval" && !mayApprove ? "approvalByOthers" : announcement?.kind;
+  const text = kind === undefined ? "" : words[kind];
+  return (
+    <div className="loom-said" role="status" aria-live="polite">
+      {/* A new element each time, so that screen readers repeat an identical text. */}
+      <span key={announcement?.count}>{typeof text === "string" ? text : text(announcement?.detail ?? "")}</span>
+    </div>
+  );
 }

@@ -16,16 +16,14 @@ import type { ModelPrices } from "../inspector/prices.ts";
 import { Sidebar } from "../sidebar/sidebar.tsx";
 import type { PageState } from "../store/page-state.ts";
 import { addPosition, formatRoute, formatSharedRoute, type RunPosition } from "../store/route.ts";
-import { Announcer } from "./announcer.tsx";
+import { Announcer, Notices } from "./notices.tsx";
 import { DropArea } from "./drop-area.tsx";
 import { Header } from "./header.tsx";
 import { ConversationPane, useBeginning } from "./conversation-pane.tsx";
-import { Notices } from "./notices.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { NARROW, NO_PANEL, ROOMY, useMedia } from "./use-media.ts";
-import { useRestoreFocus } from "./use-restore-focus.ts";
 import { focusConversation, focusSoon, useShortcuts } from "./use-shortcuts.ts";
 
 const ActivityDialog = lazy(async () => ({
@@ -114,7 +112,9 @@ export function Shell(): ReactNode {
       )}
       <main className="page-main" data-start={isStart} inert={(isNarrow && isDrawerOpen) || isSheet}>
         <Header session={session} isListShown={isListShown} onToggleList={isShared ? undefined : toggleList} />
-        <ConversationPane session={session} handle={conversation} />
+        <PageBoundary>
+          <ConversationPane session={session} handle={conversation} />
+        </PageBoundary>
         {mayRun ? <Composer session={session} onSend={() => conversation.current?.toEnd()} /> : <ReadOnlyNote />}
         {isStart ? (
           <div className="page-start-more">
@@ -293,4 +293,24 @@ function useDrawerFocus(isOpen: boolean): void {
       });
     };
   }, [isOpen]);
+}
+
+/**
+ * Moves focus into a panel that covers the page, and restores it when the panel closes. Active while the component is
+ * mounted. `isCovering`: the panel covers the page.
+ */
+function useRestoreFocus(panel: RefObject<HTMLElement | null>, isCovering: boolean): void {
+  const before = useRef<Element>(null);
+  useEffect(() => {
+    before.current = document.activeElement;
+    return () => {
+      const target = before.current;
+      // Leave focus alone if the user has moved it.
+      const isNowhere = document.activeElement === null || document.activeElement === document.body;
+      if (isNowhere && target instanceof HTMLElement && target.isConnected) target.focus({ preventScroll: true });
+    };
+  }, []);
+  useEffect(() => {
+    if (isCovering) panel.current?.focus({ preventScroll: true });
+  }, [isCovering, panel]);
 }

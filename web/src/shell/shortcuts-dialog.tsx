@@ -3,7 +3,6 @@ import type { ReactNode } from "react";
 import { defineWords, Dialog, useWords } from "../../../src/react/page-parts.ts";
 import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
-import { Keys } from "./keys.tsx";
 import { usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { isAvailable, SHORTCUT_KEYS } from "./shortcuts.ts";
@@ -77,5 +76,16 @@ function Row({ label, keys }: { readonly label: string; readonly keys: readonly 
         <Keys keys={keys} />
       </dd>
     </div>
+  );
+}
+
+/** The keys of a shortcut. */
+export function Keys({ keys }: { readonly keys: readonly string[] }): ReactNode {
+  return (
+    <span className="page-shortcut-keys">
+      {keys.map((key) => (
+        <kbd key={key}>{key}</kbd>
+      ))}
+    </span>
   );
 }

@@ -6,7 +6,7 @@ import type { Theme } from "../store/settings.ts";
 import { usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 
-const THEMES: readonly Theme[] = ["system", "light", "dark"];
+export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 const selectTheme = ({ settings }: PageState): Theme => settings.theme;
 
 export function ThemeMenu({ side = "below" }: { readonly side?: "above" | "below" }): ReactNode {
@@ -22,7 +22,7 @@ export function ThemeMenu({ side = "below" }: { readonly side?: "above" | "below
         key: one,
         label: words[one],
         isChosen: one === theme,
-        onSelect: () => page.dispatch({ type: "theme/chosen", theme: one }),
+        onSelect: () => page.dispatch({ type: "settings/changed", settings: { theme: one } }),
       }))}
     >
       <Icon name={theme === "dark" ? "moon" : "sun"} />
@@ -44,7 +44,7 @@ export function LanguageMenu({ side = "below" }: { readonly side?: "above" | "be
         key: one,
         label: LANGUAGES[one],
         isChosen: one === language,
-        onSelect: () => page.dispatch({ type: "language/chosen", language: one }),
+        onSelect: () => page.dispatch({ type: "settings/changed", settings: { language: one } }),
       }))}
     >
       <Icon name="language" />
@@ -52,4 +52,4 @@ export function LanguageMenu({ side = "below" }: { readonly side?: "above" | "be
   );
 }
 
-const LANGUAGES = { en: "English", zh: "中文" } as const;
+export const LANGUAGES = { en: "English", zh: "中文" } as const;

@@ -1,10 +1,10 @@
 /** The menu of an answer: copy, edit, export, show frames; share and export the whole session. */
 import type { ReactNode } from "react";
 import { Icon, Menu, type MenuItem, type TurnMenuProps, useUi, useWords } from "../../../src/react/page-parts.ts";
-import { useSessionItems } from "../access/use-session-items.ts";
 import type { PageState } from "../store/page-state.ts";
-import { usePage, usePageState } from "./page-context.tsx";
+import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
+import { ACCESS_WORDS } from "../access/access-words.ts";
 
 /** The editor belongs to the message of the user, which is in another place of the run. */
 function pressEdit(turnKey: string): void {
@@ -62,4 +62,18 @@ export function TurnMenu({ turn }: TurnMenuProps): ReactNode {
       <Icon name="more" />
     </Menu>
   );
+}
+
+/** Menu items that share and export a whole session, for the menus of the session and of an answer. */
+export function useSessionItems(session: string | undefined): readonly MenuItem[] {
+  const words = useWords(ACCESS_WORDS);
+  const page = usePage();
+  const mayShare = useMay("write");
+  if (session === undefined) return [];
+  const open = (name: "share" | "export") => () =>
+    page.dispatch({ type: "session-dialog/opened", dialog: { name, session } });
+  return [
+    ...(mayShare ? [{ key: "share", label: words.share, icon: "link", onSelect: open("share") } as const] : []),
+    { key: "export", label: words.export, icon: "download", onSelect: open("export") },
+  ];
 }

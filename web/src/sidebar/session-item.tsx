@@ -2,7 +2,7 @@
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef } from "react";
 import { Icon, Menu, Spinner, useWords } from "../../../src/react/page-parts.ts";
 import { useMay, usePage } from "../shell/page-context.tsx";
-import { useSessionItems } from "../access/use-session-items.ts";
+import { useSessionItems } from "../shell/turn-menu.tsx";
 import { formatRoute } from "../store/route.ts";
 import type { SessionListRow } from "../store/session-rows.ts";
 import { markMatch } from "./mark-match.ts";

@@ -1,7 +1,6 @@
 /** Sidebar: new session, search, session list, account and settings. */
 import type { KeyboardEvent, ReactNode } from "react";
 import { Button, Icon, IconButton, useWords } from "../../../src/react/page-parts.ts";
-import { Account } from "../access/account.tsx";
 import { Brand } from "../shell/brand.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";
@@ -10,6 +9,7 @@ import { countWaiting } from "../store/activity.ts";
 import type { PageState } from "../store/page-state.ts";
 import { SessionList } from "./session-list.tsx";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
+import { ACCESS_WORDS } from "../access/access-words.ts";
 
 const selectWaiting = ({ activity }: PageState): number => countWaiting(activity);
 const selectQuery = ({ sessions }: PageState): string => sessions.query;
@@ -122,6 +122,28 @@ function SearchField(): ReactNode {
         onKeyDown={onKeyDown}
       />
       {query === "" ? null : <IconButton icon="close" label={words.clear} onClick={() => page.search("")} />}
+    </div>
+  );
+}
+
+const selectName = ({ access }: PageState): string | undefined =>
+  access.phase === "signed-in" ? (access.name ?? access.owner ?? "") : undefined;
+
+/** Name of the signed-in user, with a sign-out button. Renders nothing if authentication is off. */
+function Account(): ReactNode {
+  const words = useWords(ACCESS_WORDS);
+  const page = usePage();
+  const name = usePageState(selectName);
+  if (name === undefined) return null;
+  return (
+    <div className="page-account">
+      <Icon name="user" />
+      <span className="loom-said">{words.signedIn} </span>
+      {/* A right-to-left name must not reorder the text around it. */}
+      <bdi className="page-account-name" title={name}>
+        {name}
+      </bdi>
+      <IconButton icon="leave" label={words.signOut} onClick={() => void page.signOut()} />
     </div>
   );
 }

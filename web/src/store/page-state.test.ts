@@ -38,7 +38,7 @@ describe("the page state", () => {
 
   it("keeps the identity of unchanged slices", () => {
     const before = run({ type: "session/opened", session: "a" });
-    const after = reducePage(before, { type: "language/chosen", language: "zh" });
+    const after = reducePage(before, { type: "settings/changed", settings: { language: "zh" } });
     expect(after.sessions).toBe(before.sessions);
     expect(after.composing).toBe(before.composing);
     expect(after.settings).toEqual({ ...SETTINGS, language: "zh" });

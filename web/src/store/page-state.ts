@@ -5,7 +5,7 @@
  * Invariants: pure, plain data; every list is bounded; slices that an action does not change keep their identity.
  */
 import type { Reference } from "loom-agent/client";
-import type { ElementTarget, UiLanguage } from "../../../src/react/page-parts.ts";
+import type { ElementTarget } from "../../../src/react/page-parts.ts";
 import type { Models } from "../../../src/server/api/shapes.generated.ts";
 import { type AccessAction, type AccessState, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
 import { type ActivityAction, type ActivityState, NO_ACTIVITY, reduceActivity } from "./activity.ts";
@@ -20,7 +20,7 @@ import {
 } from "./instructions.ts";
 import { type KnowledgeAction, type KnowledgeState, NO_KNOWLEDGE, reduceKnowledge } from "./knowledge.ts";
 import { NO_SESSIONS, reduceSessions, type SessionsAction, type SessionsState } from "./sessions.ts";
-import type { PageSettings, Theme } from "./settings.ts";
+import type { PageSettings } from "./settings.ts";
 import { NO_VERSIONS, reduceVersions, type VersionsAction, type VersionsState } from "./versions.ts";
 import type { RunPosition } from "./route.ts";
 
@@ -107,9 +107,6 @@ export type PageAction =
   | { readonly type: "models/loaded"; readonly models: Models }
   /** `session`: the choice is for its next message; undefined: for new sessions. */
   | { readonly type: "agent/chosen"; readonly choice: AgentChoice; readonly session: string | undefined }
-  | { readonly type: "reasoning/chosen"; readonly reasoning: Required<PageSettings>["reasoning"] }
-  | { readonly type: "language/chosen"; readonly language: UiLanguage }
-  | { readonly type: "theme/chosen"; readonly theme: Theme }
   | { readonly type: "settings/changed"; readonly settings: Partial<PageSettings> }
   | { readonly type: "sidebar/toggled" }
   | { readonly type: "drawer/toggled"; readonly isOpen: boolean }
@@ -176,12 +173,6 @@ export function reducePage(before: PageState, action: PageAction): PageState {
         : { ...state, choices: addChoice(state.choices, action.session, action.choice) };
     case "message/sent":
       return { ...state, choices: dropChoice(state.choices, action.session) };
-    case "reasoning/chosen":
-      return setSettings(state, { reasoning: action.reasoning });
-    case "language/chosen":
-      return setSettings(state, { language: action.language });
-    case "theme/chosen":
-      return setSettings(state, { theme: action.theme });
     case "settings/changed":
       return setSettings(state, action.settings);
     case "sidebar/toggled":

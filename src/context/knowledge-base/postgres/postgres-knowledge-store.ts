@@ -17,11 +17,11 @@ import type {
   DocumentFileState,
   KnowledgeStore,
   KnowledgeTotals,
+  PassageText,
   PreparedDocument,
   StoredDocument,
   WriteOutcome,
 } from "../knowledge-store.ts";
-import type { PassageText } from "../join-passages.ts";
 import type { PassageQuery, SearchHit } from "../rank-passages.ts";
 import { assertNotAborted, changeDocuments, type KeyedDocument, writePassages } from "./document-rows.ts";
 import { markCollection } from "./index-passage.ts";

@@ -102,7 +102,7 @@ class DatabaseSearch {
 
   async run(search: PassageQuery, limits: KnowledgeBaseLimits): Promise<readonly SearchHit[]> {
     const { query, limit, collection } = search;
-    const parsed = readAskedQuery(query, limits.maxQueryCharacters);
+    const parsed = readAskedQuery(query);
     if (limit < 1 || parsed.terms.length === 0) return [];
     this.#scope = collection === undefined ? [] : [markCollection(collection)];
     const counted = await this.#query<CountRow>(COUNTS, [parsed.terms.map(({ term }) => term)]);

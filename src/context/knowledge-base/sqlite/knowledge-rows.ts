@@ -13,12 +13,10 @@ import { prepareAll, type Statements } from "../../../sqlite/database.ts";
 import type {
   ChunkToWrite,
   DocumentToWrite,
-  DocumentFileState,
   KnowledgeTotals,
   StoredDocument,
   WriteOutcome,
 } from "../knowledge-store.ts";
-import type { PassageText } from "../join-passages.ts";
 import type { PassageCandidate, StoredPassage } from "../rank-passages.ts";
 import type { TermCount } from "../weigh-query.ts";
 import { STATEMENTS, WRITES } from "./statements.ts";
@@ -50,44 +48,23 @@ export class KnowledgeRows {
     for (const name of WRITES) this.#statements[name].setReadBigInts(true);
   }
 
+  /** Runs a statement that needs no transaction. */
+  read<T>(work: (statements: Statements<typeof STATEMENTS>) => T): T {
+    this.#assertOpen();
+    try {
+      return work(this.#statements);
+    } catch (error) {
+      throw asStoreError(error, this.#file);
+    }
+  }
+
   find(uri: string): StoredDocument | undefined {
-    return this.#read(({ find }) => find.get(uri) as StoredDocument | undefined);
-  }
-
-  list(collection: string | undefined, after: string, limit: number): readonly StoredDocument[] {
-    return this.#read(({ list, listOf }) => {
-      if (collection === undefined) return list.all(after, limit) as unknown as StoredDocument[];
-      const key = this.#findCollection(collection);
-      return key === undefined ? [] : (listOf.all(key, after, limit) as unknown as StoredDocument[]);
-    });
-  }
-
-  getNote(name: string): string | undefined {
-    return this.#read(({ note }) => note.get(name)?.["text"] as string | undefined);
-  }
-
-  /** Call within a transaction. */
-  setNote(name: string, text: string): void {
-    this.#statements.setNote.run(name, text);
-  }
-
-  /** Lists documents whose uri starts with the prefix, sorted by uri. */
-  listUnder(
-    prefix: string,
-    after: string,
-    limit: number,
-  ): readonly { readonly key: number; readonly uri: string; readonly root: string | null }[] {
-    const from = after === "" ? prefix : `${after}\0`;
-    return this.#read(({ under }) => under.all(from, `${prefix}\u{10ffff}`, limit) as never);
+    return this.read(({ find }) => find.get(uri) as StoredDocument | undefined);
   }
 
   /** Number of documents, passages and bytes. */
   count(): KnowledgeTotals {
-    return this.#read(({ totals }) => totals.get() as unknown as KnowledgeTotals);
-  }
-
-  listCollections(): readonly { readonly name: string; readonly documents: number }[] {
-    return this.#read(({ collections }) => collections.all() as never);
+    return this.read(({ totals }) => totals.get() as unknown as KnowledgeTotals);
   }
 
   /** Writes a short document and replaces the one with its uri. Does nothing if that is the same. */
@@ -126,11 +103,6 @@ export class KnowledgeRows {
     this.#statements.hide.run(key);
   }
 
-  /** Updates what is known about the file of a document whose content has not changed. */
-  touch(key: number, { hash, modifiedAt, indexedAt, root, stamp }: DocumentFileState): void {
-    this.#statements.touch.run(modifiedAt, indexedAt, root, stamp, key, hash);
-  }
-
   /** Removes a document. The rows of a long one are left to `sweep`. */
   delete(key: number): void {
     const { size, hide, add } = this.#statements;
@@ -144,7 +116,7 @@ export class KnowledgeRows {
 
   /** Whether there are rows of deleted or abandoned documents. */
   hasLeftovers(): boolean {
-    return this.#read(({ left }) => left.get(Date.now() - ABANDONED_MS) !== undefined);
+    return this.read(({ left }) => left.get(Date.now() - ABANDONED_MS) !== undefined);
   }
 
   /** Deletes some of those rows. */
@@ -154,11 +126,11 @@ export class KnowledgeRows {
   }
 
   /** Runs `work` in a transaction. Waits for other processes; throws `store_busy` after `busyTimeoutMs`. */
-  async transact<T>(work: () => T): Promise<T> {
+  async transact<T>(work: (statements: Statements<typeof STATEMENTS>) => T): Promise<T> {
     const until = Date.now() + this.#busyTimeoutMs;
     while (!this.#tryBegin(Date.now() >= until)) await wait(RETRY_MS * Math.random());
     try {
-      const result = work();
+      const result = work(this.#statements);
       this.#statements.bump.run();
       this.#db.exec("COMMIT");
       return result;
@@ -174,12 +146,12 @@ export class KnowledgeRows {
    * them, so counts are cached until any process writes.
    */
   countPassages(term: string): number {
-    const generation = this.#read((statements) => Number(statements.generation.get()?.["generation"]));
+    const generation = this.read((statements) => Number(statements.generation.get()?.["generation"]));
     if (generation !== this.#countedAt || this.#counted.size >= MAX_COUNTED) this.#counted.clear();
     this.#countedAt = generation;
     let count = this.#counted.get(term);
     if (count === undefined) {
-      count = this.#read(({ frequency }) => Number(frequency.get(term)?.["doc"] ?? 0));
+      count = this.read(({ frequency }) => Number(frequency.get(term)?.["doc"] ?? 0));
       this.#counted.set(term, count);
     }
     return count;
@@ -190,7 +162,7 @@ export class KnowledgeRows {
    * total.
    */
   listTerms(prefix: string, limit: number, passages: number): readonly TermCount[] {
-    return this.#read(({ beginning }) => {
+    return this.read(({ beginning }) => {
       const found: TermCount[] = [];
       let sum = 0;
       for (const row of beginning.iterate(prefix, `${prefix}\u{10ffff}`)) {
@@ -205,31 +177,22 @@ export class KnowledgeRows {
 
   /** Returns the best passages by BM25. */
   match(expression: string, limit: number): readonly PassageCandidate[] {
-    return this.#read(({ match }) => match.all(expression, limit) as unknown as PassageCandidate[]);
+    return this.read(({ match }) => match.all(expression, limit) as unknown as PassageCandidate[]);
   }
 
   /** Returns the best of the first `scanned` matches. For terms that occur almost everywhere. */
   matchSome(expression: string, limit: number, scanned: number): readonly PassageCandidate[] {
-    const some = this.#read(({ matchSome }) => matchSome.all(expression, scanned) as unknown as PassageCandidate[]);
+    const some = this.read(({ matchSome }) => matchSome.all(expression, scanned) as unknown as PassageCandidate[]);
     return some.toSorted((a, b) => b.weight - a.weight).slice(0, limit);
   }
 
   findPassage(key: number): StoredPassage | undefined {
-    return this.#read(({ passage }) => passage.get(key) as StoredPassage | undefined);
-  }
-
-  readPassages(document: number, from: number, limit: number): readonly PassageText[] {
-    return this.#read(({ passagesOf }) => passagesOf.all(document, limit, from) as unknown as PassageText[]);
-  }
-
-  /** Number of passages of a document that end before this line. */
-  countPassagesBefore(document: number, line: number): number {
-    return this.#read(({ passagesBefore }) => Number(passagesBefore.get(document, line)?.["count"]));
+    return this.read(({ passage }) => passage.get(key) as StoredPassage | undefined);
   }
 
   /** Returns the term that every passage of the collection has; undefined if there is no such collection. */
   findScope(collection: string): string | undefined {
-    const key = this.#read(() => this.#findCollection(collection));
+    const key = this.read(() => this.#findCollection(collection));
     return key === undefined ? undefined : formatScope(key);
   }
 
@@ -300,15 +263,6 @@ export class KnowledgeRows {
     for (const { content, headings, firstLine, lastLine, titleTerms, headingTerms, bodyTerms } of chunks) {
       const { lastInsertRowid } = addChunk.run(document, firstLine, lastLine, headings, content);
       addTerms.run(lastInsertRowid, titleTerms, headingTerms, bodyTerms, formatScope(scope));
-    }
-  }
-
-  #read<T>(work: (statements: Statements<typeof STATEMENTS>) => T): T {
-    this.#assertOpen();
-    try {
-      return work(this.#statements);
-    } catch (error) {
-      throw asStoreError(error, this.#file);
     }
   }
 

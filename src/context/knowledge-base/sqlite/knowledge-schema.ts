@@ -16,6 +16,8 @@ import type { KnowledgeBaseLimits } from "../knowledge-base-options.ts";
 
 /** Delay before opening again a file that another process is creating. */
 const RETRY_MS = 25;
+/** Files up to this size are checked for damage when opened. */
+const MAX_CHECK_BYTES = 16 * 1024 * 1024;
 const CONNECTION: ConnectionOptions = {
   // After that we wait asynchronously.
   busyTimeoutMs: 50,
@@ -93,7 +95,7 @@ export async function openKnowledgeDatabase(file: string, limits: KnowledgeBaseL
   const until = Date.now() + limits.busyTimeoutMs;
   for (;;) {
     try {
-      return openOnce(file, limits);
+      return openOnce(file);
     } catch (error) {
       const failure = asStoreError(error, file);
       // SQLite does not wait while another process creates the same file.
@@ -108,12 +110,12 @@ export function openKnowledgeReader(file: string): DatabaseSync {
   return openDatabase(file, CONNECTION, (db) => db.exec("PRAGMA query_only = ON"));
 }
 
-function openOnce(file: string, { maxCheckBytes }: KnowledgeBaseLimits): DatabaseSync {
+function openOnce(file: string): DatabaseSync {
   const inMemory = file === ":memory:";
   if (!inMemory) makeFolder(dirname(file));
   return openDatabase(file, CONNECTION, (db) => {
     if (readVersion(db, FORMAT) === 0) db.exec("PRAGMA journal_mode = WAL");
     migrate(db, FORMAT);
-    if (!inMemory && statSync(file).size <= maxCheckBytes) assertIntact(db, FORMAT.name);
+    if (!inMemory && statSync(file).size <= MAX_CHECK_BYTES) assertIntact(db, FORMAT.name);
   });
 }

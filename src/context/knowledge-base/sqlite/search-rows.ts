@@ -19,14 +19,12 @@ import type { KnowledgeRows } from "./knowledge-rows.ts";
 export function searchRows(
   rows: KnowledgeRows,
   search: PassageQuery,
-  { maxPerDocument, maxQueryCharacters }: KnowledgeBaseLimits,
+  { maxPerDocument }: KnowledgeBaseLimits,
 ): readonly SearchHit[] {
   const { query, limit, collection } = search;
   const scope = collection === undefined ? undefined : rows.findScope(collection);
   if (limit < 1 || (collection !== undefined && scope === undefined)) return [];
-  const asked = weighQuery(readAskedQuery(query, maxQueryCharacters), rows.count().chunks, (term) =>
-    rows.countPassages(term),
-  );
+  const asked = weighQuery(readAskedQuery(query), rows.count().chunks, (term) => rows.countPassages(term));
   const prefix = findPrefix(asked.terms);
   const extensions = prefix === undefined ? [] : rows.listTerms(prefix.term, MAX_FIRST_TERMS, MAX_POSTINGS);
   const terms = chooseTerms(asked.terms, extensions);

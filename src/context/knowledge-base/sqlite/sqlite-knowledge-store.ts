@@ -12,11 +12,11 @@ import type {
   DocumentFileState,
   KnowledgeStore,
   KnowledgeTotals,
+  PassageText,
   PreparedDocument,
   StoredDocument,
   WriteOutcome,
 } from "../knowledge-store.ts";
-import type { PassageText } from "../join-passages.ts";
 import type { PassageQuery, SearchHit } from "../rank-passages.ts";
 import { CHUNK_BATCH, KnowledgeRows } from "./knowledge-rows.ts";
 import { openKnowledgeDatabase } from "./knowledge-schema.ts";
@@ -61,11 +61,15 @@ class SqliteKnowledgeStore implements KnowledgeStore {
   }
 
   async list(collection: string | undefined, after: string, limit: number): Promise<readonly StoredDocument[]> {
-    return this.#rows.list(collection, after, limit);
+    return this.#rows.read(({ list, listOf }) => {
+      const found = collection === undefined ? list.all(after, limit) : listOf.all(collection, after, limit);
+      return found as unknown as StoredDocument[];
+    });
   }
 
   async listUnder(prefix: string, after: string, limit: number): ReturnType<KnowledgeStore["listUnder"]> {
-    return this.#rows.listUnder(prefix, after, limit);
+    const from = after === "" ? prefix : `${after}\0`;
+    return this.#rows.read(({ under }) => under.all(from, `${prefix}\u{10ffff}`, limit) as never);
   }
 
   async count(): Promise<KnowledgeTotals> {
@@ -73,15 +77,15 @@ class SqliteKnowledgeStore implements KnowledgeStore {
   }
 
   async listCollections(): ReturnType<KnowledgeStore["listCollections"]> {
-    return this.#rows.listCollections();
+    return this.#rows.read(({ collections }) => collections.all() as never);
   }
 
   async getNote(name: string): Promise<string | undefined> {
-    return this.#rows.getNote(name);
+    return this.#rows.read(({ note }) => note.get(name)?.["text"] as string | undefined);
   }
 
   async setNote(name: string, text: string): Promise<void> {
-    await this.#rows.transact(() => this.#rows.setNote(name, text));
+    await this.#rows.transact(({ setNote }) => setNote.run(name, text));
   }
 
   async write(
@@ -103,8 +107,8 @@ class SqliteKnowledgeStore implements KnowledgeStore {
     return batch.map((one) => outcomes.get(one) ?? "unchanged");
   }
 
-  async touch(key: number, state: DocumentFileState): Promise<void> {
-    await this.#rows.transact(() => this.#rows.touch(key, state));
+  async touch(key: number, { hash, modifiedAt, indexedAt, root, stamp }: DocumentFileState): Promise<void> {
+    await this.#rows.transact(({ touch }) => touch.run(modifiedAt, indexedAt, root, stamp, key, hash));
   }
 
   async remove(keys: readonly number[]): Promise<void> {
@@ -127,11 +131,11 @@ class SqliteKnowledgeStore implements KnowledgeStore {
   }
 
   async readPassages(key: number, from: number, limit: number): Promise<readonly PassageText[]> {
-    return this.#rows.readPassages(key, from, limit);
+    return this.#rows.read(({ passagesOf }) => passagesOf.all(key, limit, from) as unknown as PassageText[]);
   }
 
   async countPassagesBefore(key: number, line: number): Promise<number> {
-    return this.#rows.countPassagesBefore(key, line);
+    return this.#rows.read(({ passagesBefore }) => Number(passagesBefore.get(key, line)?.["count"]));
   }
 
   async search(query: PassageQuery, signal: AbortSignal | undefined): Promise<readonly SearchHit[]> {

@@ -10,7 +10,7 @@ const IS_PUBLISHED =
 export const STATEMENTS = {
   find: `SELECT ${DOCUMENT} WHERE d.uri = ?`,
   list: `SELECT ${DOCUMENT} WHERE d.uri > ? ORDER BY d.uri LIMIT ?`,
-  listOf: `SELECT ${DOCUMENT} WHERE d.collection = ? AND d.uri > ? ORDER BY d.uri LIMIT ?`,
+  listOf: `SELECT ${DOCUMENT} WHERE d.collection = (SELECT key FROM collections WHERE name = ?) AND d.uri > ? ORDER BY d.uri LIMIT ?`,
   under: "SELECT key, uri, root FROM documents WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?",
   totals: "SELECT documents, chunks, bytes FROM totals",
   add: "UPDATE totals SET documents = documents + ?, chunks = chunks + ?, bytes = bytes + ?",

@@ -58,7 +58,7 @@ export async function sendPart(
   };
   const position = cursor === undefined ? { after: from, skip } : { after: cursor };
   const isWhole = isReplay && cursor === undefined && skip === 0;
-  const skipped = isWhole && version !== 7 ? await findTakenBack(core.log, part, call.signal) : [];
+  const skipped = isWhole && version !== 7 ? await findTakenBack(core, part, call.signal) : [];
   return sendRunPart(core, call, part, {
     dialect: DIALECT,
     version,

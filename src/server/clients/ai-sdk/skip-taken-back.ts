@@ -4,10 +4,11 @@
  */
 import { createAiSdkEncoder } from "../../../dialects/ai-sdk/encode.ts";
 import { parseCursor } from "../../../log/cursor.ts";
-import type { Log, StreamFrame } from "../../../log/index.ts";
+import type { StreamFrame } from "../../../log/index.ts";
 import type { Page } from "../../../log/page.ts";
 import { readPages } from "../../../log/read-pages.ts";
 import { openStream } from "../../../log/stream.ts";
+import type { ServerCore } from "../../api/server-core.ts";
 import { findSession } from "../../endpoints/find-session.ts";
 import type { StreamReader } from "../../streams/stream-reader.ts";
 import { mapReader } from "../../streams/wrap-reader.ts";
@@ -27,23 +28,28 @@ const NODE = '{"type":"data-loom-node"';
 /** Does nothing in any version. It takes the place of a chunk that is left out, because some clients count chunks. */
 const NOTHING = '{"type":"message-metadata","messageMetadata":null}';
 
-/** How long a replay waits for the next attempt after an interruption, in milliseconds. It begins at once. */
-const MAX_WAIT_MS = 2000;
+/**
+ * How long a replay waits for the next attempt after an interruption, in milliseconds. It begins at once, but on a busy
+ * machine that can take seconds.
+ */
+const MAX_WAIT_MS = 10_000;
 
 /**
  * Finds what is taken back so far. Encodes the run only if a process that executed it has died. If the next attempt is
- * about to begin, waits for it: a page often resumes as soon as the server is back.
+ * about to begin, waits for it: a page often resumes as soon as the server is back, and may be faster than the search for
+ * abandoned runs.
  */
 export async function findTakenBack(
-  log: Log,
+  { log, runs }: Pick<ServerCore, "log" | "runs">,
   { session, run }: SentPart,
   signal: AbortSignal,
 ): Promise<readonly TakenBack[]> {
   let deadline: AbortSignal | undefined;
   for (;;) {
+    // In this order: a run that ends meanwhile is not taken for one that no process executes.
+    const info = await findSession(log, session);
     const found = await log.getRun(session, run);
     if (found === undefined) return [];
-    const info = await findSession(log, session);
     const read = () => readPages(log, info, Math.max(found.firstId, info.firstId) - 1, found.lastId ?? info.lastId);
     let hasDied = false;
     let last = "";
@@ -51,7 +57,10 @@ export async function findTakenBack(
       hasDied ||= texts.some((text) => text.includes('"supersedes"'));
       last = texts.at(-1) ?? last;
     }
-    const isAboutToRepeat = last.includes('"code":"interrupted"') && last.includes('"attempt"');
+    // No process executes the run: the one that continues it records the interruption first.
+    const isOrphaned = found.lastId === undefined && info.holder === undefined;
+    if (isOrphaned) void runs.dispatch(session);
+    const isAboutToRepeat = isOrphaned || (last.includes('"code":"interrupted"') && last.includes('"attempt"'));
     if (!isAboutToRepeat || deadline?.aborted === true) return hasDied ? listSteps(read(), run) : [];
     deadline ??= AbortSignal.any([signal, AbortSignal.timeout(MAX_WAIT_MS)]);
     const next = openStream(log, session, { dialect: "loom", after: info.lastId, follow: true, signal: deadline });

@@ -14,11 +14,16 @@ import {
   useUi,
   useWords,
 } from "../../../../src/react/page-parts.ts";
-import { type DiagramDrawing, type DiagramOutcome, MAX_SOURCE } from "../../diagram-frame/diagram-messages.ts";
+import {
+  type DiagramDrawing,
+  type DiagramOutcome,
+  type DiagramRequest,
+  MAX_SOURCE,
+  readDiagramOutcome,
+} from "../../diagram-frame/diagram-messages.ts";
 import { readChartStyle } from "../chart/chart-style.ts";
-import { createDrawingQueue, type DrawingFailure } from "../drawing-queue.ts";
+import { createDrawingQueue, type DrawingFailure, type Renderer, type RendererEvents } from "../drawing-queue.ts";
 import { useTheme } from "../use-theme.ts";
-import { createDiagramFrame } from "./create-diagram-frame.ts";
 
 const WORDS = defineWords({
   en: {
@@ -162,4 +167,39 @@ function useIsNear(element: RefObject<HTMLElement | null>): boolean {
     return () => observer.disconnect();
   }, [element, isNear]);
   return isNear;
+}
+
+/**
+ * The frame that draws diagrams. It is sandboxed without `allow-same-origin`, so its scripts cannot reach the page, and
+ * the page accepts only messages of the expected form from this frame.
+ */
+function createDiagramFrame({ onMessage, onError }: RendererEvents<DiagramOutcome>): Renderer<DiagramRequest> {
+  const frame = document.createElement("iframe");
+  let number = 0;
+  const receive = ({ source, origin, data }: MessageEvent<unknown>): void => {
+    if (source !== frame.contentWindow || origin !== "null") return;
+    if (data === "ready") return onMessage(data);
+    const message = readDiagramOutcome(data);
+    // Late outcomes have another number.
+    if (message?.number !== number) return;
+    onMessage(message);
+  };
+  addEventListener("message", receive);
+  frame.setAttribute("sandbox", "allow-scripts");
+  frame.src = new URL("assets/diagram-frame.html", document.baseURI).href;
+  frame.className = "page-diagram-frame";
+  frame.title = "Mermaid";
+  frame.inert = true;
+  frame.ariaHidden = "true";
+  frame.tabIndex = -1;
+  frame.addEventListener("error", onError);
+  document.body.append(frame);
+  return {
+    // A sandboxed frame has no origin to name; the policy of the page loads only its own documents into frames.
+    send: (request) => frame.contentWindow?.postMessage({ ...request, number: ++number }, "*"),
+    end() {
+      removeEventListener("message", receive);
+      frame.remove();
+    },
+  };
 }

@@ -1,0 +1,134 @@
+/**
+ * Asks the model for a value as JSON: with a format, if its provider has structured output, and once more with what is
+ * wrong if the reply cannot be used.
+ *
+ * Invariant: a reply that is too large is one that cannot be used; all other failures of a call are thrown.
+ */
+import type { PartContext } from "../graph/graph.ts";
+import type { ModelMessage, ModelRequest } from "../models/model.ts";
+import { isLoomError, type Json, type JsonObject } from "../protocol/index.ts";
+import type { AgentContext } from "./agent-kind.ts";
+import { createWarning } from "./create-warning.ts";
+import { think, type ThinkOptions, type ThinkResult } from "./think.ts";
+
+export type AnswerFormat = NonNullable<ModelRequest["responseFormat"]>;
+
+/** What kind of value is asked for. */
+export interface ReplyForm {
+  /** Undefined if the reply is not JSON, or if the model has no structured output. */
+  readonly format?: AnswerFormat | undefined;
+  /** Asks again after a reply with this fault. */
+  readonly again: (fault: string) => string;
+}
+
+export interface JsonQuestion<Value extends Json> extends ReplyForm {
+  readonly messages: readonly ModelMessage[];
+  /** Returns the value, or as a text for the model why the reply has none. */
+  readonly read: (reply: ThinkResult) => Value | string;
+}
+
+/** The value, or the fault of the second reply. */
+export type JsonReply<Value extends Json> = { readonly tokens: number } & (
+  | { readonly value: Value }
+  | { readonly fault: string }
+);
+
+/** Makes each call a part of its own, so that a finished call is not repeated. */
+export interface ReplyParts<Value extends Json> {
+  readonly around: PartContext;
+  /** Returns the name of the part of the first or second call, which the call gets too. */
+  readonly nameOf: (call: 1 | 2) => string;
+  /** Describes the fault of the second reply in a warning, which is recorded with the reply. */
+  readonly describeFault: (fault: string) => string;
+  /** Called with the value in the part that records it. */
+  readonly onValue?: ((value: Value, part: PartContext) => void) | undefined;
+}
+
+export interface AskForJsonOptions<Value extends Json> extends Omit<ThinkOptions, "label" | "responseFormat"> {
+  /** Default: both calls belong to the part around them. */
+  readonly parts?: ReplyParts<Value>;
+}
+
+/** A reply as it is remembered, with its end to show it to the model again. */
+type RememberedReply<Value extends Json> = { readonly tokens: number } & (
+  | { readonly value: Value }
+  | { readonly fault: string; readonly said: string }
+);
+
+/** Maximum characters of a reply that are shown to the model again. */
+const MAX_SHOWN_AGAIN = 20_000;
+
+export async function askForJson<Value extends Json>(
+  context: AgentContext,
+  { messages, format, again, read }: JsonQuestion<Value>,
+  { parts, ...options }: AskForJsonOptions<Value>,
+): Promise<JsonReply<Value>> {
+  const { stage } = context;
+  const request = { ...options, ...(format === undefined ? {} : { responseFormat: format }) };
+  const ask = (call: 1 | 2, asked: readonly ModelMessage[]): Promise<RememberedReply<Value>> => {
+    if (parts === undefined)
+      return askOnce(context, asked, read, call === 1 ? request : { ...request, label: "again" });
+    const { around, nameOf, describeFault, onValue } = parts;
+    const label = nameOf(call);
+    return around.once(label, async (part) => {
+      const reply = await askOnce(context, asked, read, { ...request, label }, (value) => {
+        if (typeof value !== "string") onValue?.(value, part);
+        else if (call === 2) part.emitWithResult(createWarning(describeFault(value), stage));
+      });
+      return reply;
+    });
+  };
+  const first = await ask(1, messages);
+  if ("value" in first) return first;
+  const second = await ask(2, askAgain(messages, first.said, again(first.fault)));
+  return { ...second, tokens: first.tokens + second.tokens };
+}
+
+/** `onRead` is called with the value or the fault at once, because what parallel parts may accept can depend on it. */
+async function askOnce<Value extends Json>(
+  context: AgentContext,
+  messages: readonly ModelMessage[],
+  read: JsonQuestion<Value>["read"],
+  options: ThinkOptions,
+  onRead?: (value: Value | string) => void,
+): Promise<RememberedReply<Value>> {
+  let reply: ThinkResult;
+  try {
+    reply = await think(context, messages, options);
+  } catch (error) {
+    if (!isLoomError(error, "model_output_too_large")) throw error;
+    const fault = "it is too long";
+    onRead?.(fault);
+    return { fault, said: "(too long)", tokens: 0 };
+  }
+  const { usage, text } = reply.result;
+  const { totalTokens, promptTokens = 0, completionTokens = 0 } = usage;
+  const spent = totalTokens ?? promptTokens + completionTokens;
+  const tokens = Number.isFinite(spent) ? Math.max(0, spent) : 0;
+  const value = read(reply);
+  onRead?.(value);
+  if (typeof value !== "string") return { value, tokens };
+  return { fault: value, said: text.slice(-MAX_SHOWN_AGAIN).toWellFormed(), tokens };
+}
+
+function askAgain(first: readonly ModelMessage[], said: string, text: string): readonly ModelMessage[] {
+  return [
+    ...first,
+    { role: "assistant", content: [{ type: "text", text: said.trim() === "" ? "(nothing)" : said }] },
+    { role: "user", content: [{ type: "text", text }] },
+  ];
+}
+
+/** An object whose fields are all required, as strict providers demand. */
+export function createFormat(name: string, properties: { readonly [field: string]: JsonObject }): AnswerFormat {
+  return { name, schema: describeObject(properties) };
+}
+
+/** Like `createFormat`, with a first field for the reasoning that leads to the values. */
+export function createReasonedFormat(name: string, properties: { readonly [field: string]: JsonObject }): AnswerFormat {
+  return createFormat(name, { why: { type: "string", description: "Brief reasoning" }, ...properties });
+}
+
+export function describeObject(properties: { readonly [field: string]: JsonObject }): JsonObject {
+  return { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
+}

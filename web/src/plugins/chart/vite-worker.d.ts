@@ -1,5 +1,0 @@
-/** Vite resolves such imports to the URL of a worker. */
-declare module "*?worker&url" {
-  const url: string;
-  export default url;
-}
