@@ -4,10 +4,9 @@
  * view.
  */
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Button, type DiagramProps } from "loom-agent/react";
 import {
-  Button,
   defineWords,
-  type DiagramProps,
   ImageViewer,
   Spinner,
   useCachedState,
