@@ -1,6 +1,6 @@
 /**
- * Errors of the command line: invalid arguments, invalid input and failing streams. Each is reported without a stack
- * trace and with the right exit code, and only the broken part of the input is lost.
+ * Errors of the command line: invalid input and failing streams. Each is reported without a stack trace and with the
+ * right exit code, and only the broken part of the input is lost. Invalid arguments are in test/bad-inputs.
  */
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { COMMAND, environment, expectNoStackTrace, folder, loom, ndjson, parseLines, writeInput } from "./cli-run.ts";
 import { nodeArgs } from "./bundle-source.ts";
-import { LONG, PROGRAM_SAMPLES, sampleCases } from "./sampling.ts";
+import { LONG, sampleCases } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 const START = { session_id: "s1", event_id: 1, ts: 1, type: "run_start", run_id: "r1", contiguous: true };
@@ -63,56 +63,6 @@ describe.concurrent("help", () => {
     const { version } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as { version: string };
     expect(await loom(["--version"])).toEqual({ code: 0, out: `${version}\n`, err: "" });
     expect(await loom(["-V"])).toEqual({ code: 0, out: `${version}\n`, err: "" });
-  });
-});
-
-describe.concurrent("invalid arguments", () => {
-  const refused: [args: string[], message: string][] = [
-    [["chekc"], "unknown command `chekc`"],
-    [["--nope"], "unknown option `--nope`"],
-    [["--verison"], "did you mean `--version`?"],
-    [["help", "chekc"], "unknown command `chekc`"],
-    [["check", "--nope"], "unknown option `--nope`"],
-    [["check", "-x"], "unknown option `-x`"],
-    [["check", "--strict"], "unknown option `--strict`"],
-    [["check", "--dialect"], "`--dialect` needs a value"],
-    [["check", "--dialect", "--json"], "`--dialect` needs a value"],
-    [["check", "--dialect="], "`--dialect` needs a value"],
-    [["check", "--json=yes"], "`--json` does not take a value"],
-    [["check", "--dialect", "loom2"], "unknown dialect `loom2`"],
-    [["check", "--framing", "xml"], "unknown framing `xml`"],
-    [["check", "--max-line", "0"], "`--max-line 0` is not a number of bytes"],
-    [["check", "--max-line", "1e3"], "`--max-line 1e3` is not a number of bytes"],
-    [["check", "--max-line", "8k"], "`--max-line 8k` is not a number of bytes"],
-    [["check", "--max-line", "99999999999"], "is not a number of bytes from 1 to"],
-    [["check", "a.ndjson", "b.ndjson"], "unexpected argument `b.ndjson`"],
-    [["convert"], "`--to D` is required"],
-    [["convert", "--to", "auto"], "`--to D` is required"],
-    [["convert", "--to", "nope"], "unknown dialect `nope`"],
-    [["convert", "--from", "nope", "--to", "loom"], "unknown dialect `nope`"],
-    [["convert", "--to", "engine", "--strict"], "`--strict` requires `--to loom`"],
-    [["convert", "--to", "export", "--no-envelope"], "`--no-envelope` requires `--to loom`"],
-    [["convert", "--to", "loom", "--session="], "`--session` needs a value"],
-    [["convert", "--to", "loom", "a", "b"], "unexpected argument `b`"],
-    [["check", "--schema", "nope"], "the loom dialect has no type `nope`"],
-    [["check", "--schema", "toString"], "the loom dialect has no type `toString`"],
-    [["check", "--schema", "message_chunk", "--dialect", "engine"], "the engine dialect has no type `message_chunk`"],
-    [["check", "--schema", "--dialect", "auto"], "`--dialect auto` is not supported here"],
-    [["check", "--schema", "a", "b"], "unexpected argument `b`"],
-    [["check", "--schema", "--frames"], "`--frames` does not apply to `--schema`"],
-  ];
-  // Each case is a process: the short run takes a sample, the long run all.
-  test.each(refused.filter((_, index) => index % PROGRAM_SAMPLES.refusedStep === 0))(
-    "rejects loom %j",
-    async (args, message) => {
-      await expectRejected(args, message, VALID);
-    },
-  );
-
-  test("lists the alternatives", async () => {
-    expect((await loom(["check", "--dialect", "x"])).err).toContain("loom, export, engine, lumine, stream-event");
-    expect((await loom(["check", "--schema", "x", "--dialect", "engine"])).err).toContain("session_start");
-    expect((await loom(["check", "--nope"])).err).toContain("`loom check --help`");
   });
 });
 

@@ -1,4 +1,7 @@
-/** `loom check`, `loom convert` and `loom check --schema` on valid input. Errors are in cli-faults.test.ts. */
+/**
+ * `loom check`, `loom convert` and `loom check --schema` on valid input. Errors are in cli-faults.test.ts and
+ * test/bad-inputs.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";

@@ -98,10 +98,8 @@ export const ABUSE_SAMPLES = LONG
   ? { rounds: 300, floodBytes: 256 * 1024 * 1024, isWhole: true }
   : { rounds: 2, floodBytes: 12 * 1024 * 1024, isWhole: false };
 
-/** Child processes: every n-th rejected command line, programs of the guides, and kills of one follower. */
-export const PROGRAM_SAMPLES = LONG
-  ? { refusedStep: 1, guides: Infinity, kills: 6 }
-  : { refusedStep: 16, guides: 3, kills: 1 };
+/** Child processes: programs of the guides, and kills of one follower. */
+export const PROGRAM_SAMPLES = LONG ? { guides: Infinity, kills: 6 } : { guides: 3, kills: 1 };
 
 /** States: how many long ones a run has, and whether one larger than a frame is tested with every transport. */
 export const STATE_SAMPLES = LONG ? { isWhole: true, count: 500 } : { isWhole: false, count: 200 };

@@ -33,7 +33,7 @@ export type JsonReply<Value extends Json> = { readonly tokens: number } & (
   | { readonly fault: string }
 );
 
-/** Makes each call a part of its own, so that a finished call is not repeated. */
+/** Makes each call a separate part, so that a finished call is not repeated. */
 export interface ReplyParts<Value extends Json> {
   readonly around: PartContext;
   /** Returns the name of the part of the first or second call, which the call gets too. */

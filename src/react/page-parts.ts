@@ -33,7 +33,6 @@ export { Menu, type MenuItem } from "./ui/menu.tsx";
 export {
   type ApprovalResponse,
   type ChartProps,
-  type DiagramProps,
   type ElementTarget,
   type FeedbackResponse,
   type RunVersions,

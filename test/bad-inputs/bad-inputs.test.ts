@@ -6,10 +6,15 @@ import { COMMAND_INPUTS } from "./command-inputs.ts";
 import { describeRefusals } from "./describe-refusal.ts";
 import { createHttpInputs } from "./http-inputs.ts";
 import { LIBRARY_INPUTS } from "./library-inputs.ts";
+import { RUN_FAILURES } from "./run-failures.ts";
 
 describe("a bad input is refused with the same code, text and details as before", () => {
   it("in the library", async () => {
     await expect(await describeRefusals(LIBRARY_INPUTS)).toMatchFileSnapshot("library.golden.txt");
+  });
+
+  it("in a run and on a control connection", async () => {
+    await expect(await describeRefusals(RUN_FAILURES)).toMatchFileSnapshot("runs.golden.txt");
   });
 
   it("by the server", async () => {

@@ -11,6 +11,8 @@ const UNSTABLE: readonly (readonly [pattern: RegExp | string, name: string])[] =
   [folder, "FOLDER"],
   [packageRoot, "PACKAGE"],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID"],
+  [/(?<=retry-after: |try again in )\d+/g, "SECONDS"],
+  [/(?<="retry_after_ms":)\d{5}/g, "MILLISECONDS"],
 ];
 
 /** Sends the inputs one after another; each must be refused. Returns the name of each and how it was refused, indented. */

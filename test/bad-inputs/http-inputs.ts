@@ -2,8 +2,16 @@
 import { onTestFinished } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
+import { LoomError } from "../../src/protocol/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import { createLoomHandler, createMemoryBlobStore, openCredentials, SERVER_LIMITS } from "../../src/server/index.ts";
+import {
+  createLoomHandler,
+  createMemoryBlobStore,
+  type LoomHandler,
+  type LoomHandlerOptions,
+  openCredentials,
+  SERVER_LIMITS,
+} from "../../src/server/index.ts";
 import { type BadInputs, describeError } from "./describe-refusal.ts";
 
 const TEXT = { type: "text", text: "Hi" };
@@ -61,26 +69,27 @@ function describeProblem({ code, detail, details, error }: Problem): string {
   ].join("\n");
 }
 
-/** Opens a server without authentication and one with it, in this process. They close when the test ends. */
+/** Opens servers without authentication and one with it, in this process. They close when the test ends. */
 export function createHttpInputs(): BadInputs {
   const log = new MemoryLog();
-  const agents = {
-    main: agent({ model: new ScriptedModel(() => ({ text: "Hello." })) }),
-    tot: agent({ kind: "tot", model: new ScriptedModel(() => ({ text: "Hello." })) }),
-  };
   const credentials = openCredentials(":memory:");
-  const blobs = createMemoryBlobStore({ ...SERVER_LIMITS, maxBlobBytes: 100 });
+  onTestFinished(() => credentials.close());
+  const serve = (options: Partial<LoomHandlerOptions>): LoomHandler => {
+    const agents = {
+      main: agent({ model: new ScriptedModel(() => ({ text: "Hello." })) }),
+      tot: agent({ kind: "tot", model: new ScriptedModel(() => ({ text: "Hello." })) }),
+    };
+    const handler = createLoomHandler({ log, agents, notify: () => undefined, ...options });
+    onTestFinished(() => handler.close({ graceMs: 0 }));
+    return handler;
+  };
   const limits = { maxBodyBytes: 4096, maxBlobBytes: 100, maxInlineBytes: 4096 };
-  const notify = () => undefined;
-  const open = createLoomHandler({ log, agents, blobs, limits, allowPublic: true, notify });
-  const closed = createLoomHandler({ log, agents, auth: { credentials }, notify });
-  onTestFinished(async () => {
-    await open.close({ graceMs: 0 });
-    await closed.close({ graceMs: 0 });
-    await credentials.close();
-  });
+  const blobs = createMemoryBlobStore({ ...SERVER_LIMITS, maxBlobBytes: 100 });
+  const open = serve({ allowPublic: true, limits, blobs });
+  const closed = serve({ auth: { credentials } });
   const ask = createAsk(open.fetch);
   const askClosed = createAsk(closed.fetch);
+
   let ready: Promise<unknown> | undefined;
   const prepare = async (): Promise<void> => {
     // The answer ends with the run.
@@ -88,10 +97,11 @@ export function createHttpInputs(): BadInputs {
     const body = JSON.stringify({ message: "Hi", run_id: "r" });
     const run = new Request(`${ORIGIN}/v1/sessions/s/runs`, { method: "POST", headers, body });
     await (await open.fetch(run)).text();
-    for (const name of ["reader", "guest"])
-      await credentials
-        .createToken({ name, owner: name, scopes: ["read"] })
-        .then(({ secret }) => (secrets[name] = secret));
+    for (const [name, limit] of Object.entries({ reader: 100, guest: 100, hurried: 1 })) {
+      const token = { name, owner: name, scopes: ["read"], limits: { requestsPerMinute: limit } } as const;
+      secrets[name] = (await credentials.createToken(token)).secret;
+    }
+    await askClosed("/v1/sessions", { headers: bearer("hurried") });
   };
   const secrets: { [name: string]: string } = {};
   const to =
@@ -211,6 +221,7 @@ export function createHttpInputs(): BadInputs {
       headers: { origin: ORIGIN },
     }),
     "auth: a ticket that does not exist": toClosed("/v1/sessions/s/events?ticket=loom_x_y"),
+    "auth: too many requests": toClosed("/v1/sessions", () => ({ headers: bearer("hurried") })),
     "auth: another origin": toClosed("/v1/runs", { body: {}, headers: { origin: "https://evil.example" } }),
     "auth: a host that is not one": toClosed("/v1/runs", { headers: { host: "a b" } }),
   };
@@ -311,5 +322,25 @@ export function createHttpInputs(): BadInputs {
     "OpenAI: no token": toClosed(`${v1}/models`),
   };
 
-  return { ...api, ...auth, ...aiSdk, ...agUiInputs, ...openai };
+  const servers: BadInputs = {
+    "server: a log that fails": async () => {
+      const failing = Object.assign(new MemoryLog(), {
+        listSessions: () => Promise.reject(new Error("The disk burns")),
+      });
+      return createAsk(serve({ log: failing, allowPublic: true }).fetch)("/v1/sessions");
+    },
+    "server: a store that is full": async () => {
+      const createSession = () =>
+        Promise.reject(new LoomError("store_full", "The disk is full", { path: "/data/loom.db" }));
+      const full = Object.assign(new MemoryLog(), { createSession });
+      return createAsk(serve({ log: full, allowPublic: true }).fetch)("/v1/sessions", { body: { session_id: "t" } });
+    },
+    "server: stopped": async () => {
+      const stopped = serve({ allowPublic: true });
+      await stopped.close({ graceMs: 0 });
+      return createAsk(stopped.fetch)("/v1/runs", { body: { message: "Hi" } });
+    },
+  };
+
+  return { ...api, ...auth, ...servers, ...aiSdk, ...agUiInputs, ...openai };
 }

@@ -288,6 +288,11 @@ const LOGS: BadInputs = {
   "stream: a position after the end": onStream({ after: 9 }),
   "stream: a negative number of frames": onStream({ skip: -1 }),
   "stream: more frames than there are": onStream({ after: 0, skip: 9 }),
+  "stream: a frame that is too long": onStream({ maxFrameBytes: 10 }),
+  "log: a read of pruned records": onLog(async ({ log }) => {
+    await log.createSession("pruned", { firstId: 5 });
+    return log.read("pruned", { after: 0 });
+  }),
   "stream: a session that was recreated": onLog(async ({ log }) => {
     let cursor = "";
     for await (const frames of openStream(log, "s", { dialect: "loom" })) cursor = frames[0]?.cursor ?? cursor;

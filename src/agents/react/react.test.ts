@@ -353,7 +353,7 @@ describe("structured output", () => {
     expect(eventsOf(records, "message_chunk").every(({ channel }) => channel === "thought")).toBe(true);
   });
 
-  it("is the output of the schema, which the model is told about", async () => {
+  it("is the output of the schema, which the model receives", async () => {
     const schema = z.object({ n: z.coerce.number(), kind: z.string().default("plain") });
     const fixture = await createAgentFixture([{ text: '{"n": "5", "junk": 1}' }], {
       answer: { schema, inputSchema: { type: "object" }, description: "Count the words." },

@@ -1,5 +1,6 @@
 /** Formats times with milliseconds. */
-import { formatBytes, formatDuration, type UiLanguage } from "../../../src/react/page-parts.ts";
+import type { UiLanguage } from "loom-agent/react";
+import { formatBytes, formatDuration } from "../../../src/react/page-parts.ts";
 
 /** Formats the time of a frame since the run started. */
 export function formatOffset(ms: number, language: UiLanguage): string {

@@ -19,7 +19,7 @@ import type {
 } from "../knowledge-store.ts";
 import type { PassageCandidate, StoredPassage } from "../rank-passages.ts";
 import type { TermCount } from "../weigh-query.ts";
-import { STATEMENTS, WRITES } from "./statements.ts";
+import { STATEMENTS } from "./statements.ts";
 
 /** Maximum terms whose counts are cached. */
 const MAX_COUNTED = 10_000;
@@ -45,7 +45,8 @@ export class KnowledgeRows {
     this.#busyTimeoutMs = busyTimeoutMs;
     this.#statements = prepareAll(db, STATEMENTS);
     // The index uses row IDs beyond the safe integer range, and every write returns the last one.
-    for (const name of WRITES) this.#statements[name].setReadBigInts(true);
+    for (const name of Object.keys(STATEMENTS) as (keyof typeof STATEMENTS)[])
+      if (!STATEMENTS[name].startsWith("SELECT")) this.#statements[name].setReadBigInts(true);
   }
 
   /** Runs a statement that needs no transaction. */

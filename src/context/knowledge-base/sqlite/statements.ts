@@ -47,21 +47,3 @@ export const STATEMENTS = {
     "p.headings, p.content FROM chunks p JOIN documents d ON d.key = p.document JOIN collections c ON c.key = d.collection " +
     "WHERE p.key = ? AND d.uri IS NOT NULL",
 } as const;
-
-/** Statements that change rows. */
-export const WRITES = [
-  "setNote",
-  "add",
-  "addCollection",
-  "addDocument",
-  "bump",
-  "grow",
-  "publish",
-  "hide",
-  "touch",
-  "deleteDocument",
-  "addChunk",
-  "deleteTerms",
-  "deleteChunks",
-  "addTerms",
-] as const;
