@@ -36,7 +36,6 @@ const RUNTIME_DEPENDENCIES: ReadonlySet<string> = new Set([
   "jose",
   "jsonrepair",
   "marked",
-  "string-width",
   "ws",
 ]);
 

@@ -17,7 +17,7 @@ function listLoaded(path: string, loaded = new Set<string>()): ReadonlySet<strin
 
 /** Packages and files that take long to load. */
 const HEAVY =
-  /^(?:hono|ws|marked|string-width)$|^src\/server\/(?:http|sockets|api\/operation)|^src\/client\/(?:connection|receiver|index)/;
+  /^(?:hono|ws|marked)$|^src\/server\/(?:http|sockets|api\/operation)|^src\/client\/(?:connection|receiver|index)/;
 
 test.each([
   ["a command on a store loads neither endpoints for HTTP nor the client", "sessions/local-service.ts"],

@@ -25,8 +25,6 @@ export interface ModelCall {
   readonly node: string;
   readonly startedAt?: number | undefined;
   usage?: EventOf<"usage">;
-  /** False after the first output, and if another call was open in the node run: output does not name its call. */
-  isAwaitingOutput: boolean;
   isOpen: boolean;
 }
 
@@ -34,6 +32,8 @@ export class ModelCalls {
   readonly #calls: BoundedMap<ModelCall>;
   /** Open calls with recorded output, by node run. */
   readonly #speaking = new Map<string, ModelCall[]>();
+  /** Those without output so far. None if two calls are open in a node run, because output does not name its call. */
+  readonly #awaiting = new Map<string, ModelCall>();
 
   /** `onForget` is called for each open call that is forgotten. */
   constructor(limit: number = MAX_OPEN_CALLS, onForget?: () => void) {
@@ -51,17 +51,10 @@ export class ModelCalls {
   /** Returns undefined if the call is already open. */
   start(event: EventOf<"llm_start">, node: string, at: number | undefined): ModelCall | undefined {
     if (this.#calls.get(event.llm_call_id)?.isOpen === true) return undefined;
-    const isSummary = event.purpose === "summary";
-    return this.#add(event.llm_call_id, {
-      key: keyOfModelCall(event),
-      start: event,
-      model: event.model,
-      isSummary,
-      node,
-      startedAt: at,
-      isAwaitingOutput: !isSummary,
-      isOpen: true,
-    });
+    const { llm_call_id: id, model, purpose } = event;
+    const key = keyOfModelCall(event);
+    const isSummary = purpose === "summary";
+    return this.#add(id, { key, start: event, model, isSummary, node, startedAt: at, isOpen: true });
   }
 
   /** Ends a call. Returns undefined if it has already ended. */
@@ -69,8 +62,7 @@ export class ModelCalls {
     const known = this.#calls.get(id);
     if (known?.isOpen === false) return undefined;
     const isSummary = purpose === "summary";
-    if (known === undefined)
-      return this.#add(id, { key: id, model, isSummary, node: "", isAwaitingOutput: false, isOpen: false });
+    if (known === undefined) return this.#add(id, { key: id, model, isSummary, node: "", isOpen: false });
     known.isOpen = false;
     this.#silence(known);
     return known;
@@ -89,22 +81,30 @@ export class ModelCalls {
     return calls?.length === 1 ? calls[0] : undefined;
   }
 
+  /** Returns the call whose first output a node run records now, if there is only one. Called for every token. */
+  takeFirstOutput(node: string): ModelCall | undefined {
+    if (this.#awaiting.size === 0) return undefined;
+    const call = this.#awaiting.get(node);
+    this.#awaiting.delete(node);
+    return call;
+  }
+
   #add(id: string, call: ModelCall): ModelCall {
     this.#calls.set(id, call);
-    if (!call.isAwaitingOutput) return call;
-    const calls = this.#speaking.get(call.node);
-    if (calls === undefined) this.#speaking.set(call.node, [call]);
-    else {
-      calls.push(call);
-      for (const each of calls) each.isAwaitingOutput = false;
-    }
+    if (call.isSummary || !call.isOpen) return call;
+    const others = this.#speaking.get(call.node) ?? [];
+    this.#speaking.set(call.node, [...others, call]);
+    if (others.length === 0) this.#awaiting.set(call.node, call);
+    else this.#awaiting.delete(call.node);
     return call;
   }
 
   #silence(call: ModelCall): void {
-    const left = this.#speaking.get(call.node)?.filter((each) => each !== call);
-    if (left === undefined || left.length === 0) this.#speaking.delete(call.node);
-    else this.#speaking.set(call.node, left);
+    const { node } = call;
+    const left = this.#speaking.get(node)?.filter((each) => each !== call) ?? [];
+    if (left.length === 0) this.#speaking.delete(node);
+    else this.#speaking.set(node, left);
+    if (this.#awaiting.get(node) === call) this.#awaiting.delete(node);
   }
 }
 
@@ -168,8 +168,12 @@ export class ToolCalls {
         return this.#make(this.#keys.keyOf(event, "call"), event);
       case "tool_approval": {
         const change = this.#make(this.#keys.keyOf(event, "before"), event);
-        if (change.call.isWaiting) return undefined;
-        Object.assign(change.call, { isWaiting: true, askedAt: at, decision: undefined, waitMs: undefined });
+        const { call } = change;
+        if (call.isWaiting) return undefined;
+        call.isWaiting = true;
+        call.askedAt = at;
+        call.decision = undefined;
+        call.waitMs = undefined;
         return change;
       }
       case "tool_approval_result": {

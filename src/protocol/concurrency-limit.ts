@@ -28,6 +28,11 @@ export class ConcurrencyLimit {
     this.#options = options;
   }
 
+  /** Whether no operation runs or waits. */
+  get isIdle(): boolean {
+    return this.#running === 0;
+  }
+
   /** Runs an operation when a slot is free. Rejects like `enter`. */
   async run<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const release = await this.enter(signal);

@@ -1,6 +1,6 @@
 /** All operations of the server, in the order of the OpenAPI document, and the operation that serves the document. */
 import { describeApi } from "./api/describe-api.ts";
-import { type AnyOperation, defineOperation } from "./api/operation.ts";
+import { type AnyOperation, defineOperation, type TaggedOperation } from "./api/operation.ts";
 import type { ServerCore } from "./api/server-core.ts";
 import { AG_UI_OPERATIONS } from "./clients/ag-ui/ag-ui-operations.ts";
 import { AI_SDK_OPERATIONS } from "./clients/ai-sdk/chats.ts";
@@ -40,41 +40,39 @@ const getOpenApi = defineOperation({
   id: "getOpenApi",
   method: "GET",
   path: "/openapi.json",
-  tag: "server",
   summary: "Get this document",
   action: "public",
   responses: { 200: { description: "OpenAPI 3.1", mediaTypes: ["application/json"] } },
   handle: (core) => new Response(describeServer(core), { headers: { "content-type": "application/json" } }),
 });
 
-export const OPERATIONS: readonly AnyOperation[] = [
-  ...SESSION_OPERATIONS,
-  ...RUN_OPERATIONS,
-  listActiveRuns,
-  readEvents,
-  ...COMMAND_OPERATIONS,
-  ...CHECKPOINT_OPERATIONS,
-  ...MODEL_CALL_OPERATIONS,
-  ...AGENT_OPERATIONS,
-  ...CHAT_OPERATIONS,
-  ...AI_SDK_OPERATIONS,
-  ...AG_UI_OPERATIONS,
-  ...OPENAI_MODEL_OPERATIONS,
-  ...OPENAI_CHAT_OPERATIONS,
-  ...OPENAI_RESPONSE_OPERATIONS,
-  ...OPENAI_CONVERSATION_OPERATIONS,
-  putBlob,
-  listBlobs,
-  getBlob,
-  getImage,
-  ...KNOWLEDGE_OPERATIONS,
-  ingestRun,
-  ...SHARE_OPERATIONS,
-  ...AUTH_OPERATIONS,
-  eraseOwnerOperation,
-  checkHealth,
-  checkReadiness,
-  getMetrics,
-  getVersion,
-  getOpenApi,
+/** The operations by their group in the OpenAPI document. */
+const GROUPS: readonly (readonly [tag: string, operations: readonly AnyOperation[]])[] = [
+  ["sessions", SESSION_OPERATIONS],
+  ["runs", [...RUN_OPERATIONS, listActiveRuns]],
+  ["events", [readEvents]],
+  ["commands", COMMAND_OPERATIONS],
+  ["checkpoints", CHECKPOINT_OPERATIONS],
+  ["runs", MODEL_CALL_OPERATIONS],
+  ["agents", AGENT_OPERATIONS],
+  ["chat", [...CHAT_OPERATIONS, ...AI_SDK_OPERATIONS]],
+  ["ag-ui", AG_UI_OPERATIONS],
+  [
+    "openai",
+    [
+      ...OPENAI_MODEL_OPERATIONS,
+      ...OPENAI_CHAT_OPERATIONS,
+      ...OPENAI_RESPONSE_OPERATIONS,
+      ...OPENAI_CONVERSATION_OPERATIONS,
+    ],
+  ],
+  ["blobs", [putBlob, listBlobs, getBlob, getImage]],
+  ["knowledge", KNOWLEDGE_OPERATIONS],
+  ["ingest", [ingestRun]],
+  ["auth", [...SHARE_OPERATIONS, ...AUTH_OPERATIONS, eraseOwnerOperation]],
+  ["server", [checkHealth, checkReadiness, getMetrics, getVersion, getOpenApi]],
 ];
+
+export const OPERATIONS: readonly TaggedOperation[] = GROUPS.flatMap(([tag, operations]) =>
+  operations.map((operation) => ({ ...operation, tag })),
+);

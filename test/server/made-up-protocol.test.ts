@@ -97,7 +97,7 @@ async function openPart(core: ServerCore, { caller, params }: ChirpCall, action:
   return part;
 }
 
-const ABOUT = { tag: "chirp", summary: "Chirp", query: "DisconnectOptions", responses: {} } as const;
+const ABOUT = { summary: "Chirp", query: "DisconnectOptions", responses: {} } as const;
 const START = { ...ABOUT, id: "chirp", method: "POST", path: "/chirp", body: "Empty", action: "runs.start" } as const;
 const RESUME = { ...ABOUT, id: "resume", method: "GET", path: "/chirp/{part}", action: "sessions.read" } as const;
 const STOP = { ...ABOUT, id: "stop", method: "POST", path: "/chirp/{part}/stop", action: "runs.control" } as const;

@@ -2,7 +2,6 @@
  * What a chat needs besides the screen: sessions, and agents that answer in them. Either agents of this process with a
  * local store, or the agents of a server.
  */
-import type { Agent } from "../../agents/index.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import type { ReasoningLevel } from "../../protocol/reasoning-level.ts";
@@ -64,9 +63,8 @@ export async function openLocalBackend(parsed: ParsedCommand, store: string, onN
   const parts = await openStore(store);
   try {
     const log = await parts.openLog({ limits: MESSAGE_LIMITS });
-    const backend = new LocalBackend({ parsed, own, parts, log, onNote });
-    await backend.assemble(options);
-    return backend;
+    const given = { parsed, own, parts, log, onNote, onError: createReporter({ warn: onNote }) };
+    return new LocalBackend(given, { parsed, options, assembled: await assemble(options, given) });
   } catch (error) {
     await parts[Symbol.asyncDispose]();
     throw error;
@@ -79,6 +77,7 @@ interface LocalBackendOptions {
   readonly parts: StoreParts;
   readonly log: Log;
   readonly onNote: ReportNote;
+  readonly onError: (error: unknown, errorId: string) => void;
 }
 
 /** An agent that is ready to replace the current one, and the options it was created with. */
@@ -91,26 +90,22 @@ interface PreparedAgent {
 class LocalBackend implements ChatBackend {
   readonly service: LocalService;
   readonly #options: LocalBackendOptions;
-  readonly #onError: (error: unknown, errorId: string) => void;
-  #parsed: ParsedCommand;
-  #assembled: AssembledAgent | undefined;
-  #names = { agent: "", model: "" };
+  #current: PreparedAgent;
   #holder: SessionHolder | undefined;
   #heldId: string | undefined;
 
-  constructor(options: LocalBackendOptions) {
+  constructor(options: LocalBackendOptions, first: PreparedAgent) {
     this.#options = options;
-    this.#parsed = options.parsed;
+    this.#current = first;
     this.service = new LocalService(options.log, options.parts);
-    this.#onError = createReporter({ warn: options.onNote });
   }
 
   get agentName(): string {
-    return this.#names.agent;
+    return nameAgent(this.#current.options.agent);
   }
 
   get modelName(): string {
-    return this.#names.model;
+    return this.#isOwn ? "its own model" : this.#current.options.model;
   }
 
   get runFields(): ChatRunFields {
@@ -118,12 +113,7 @@ class LocalBackend implements ChatBackend {
   }
 
   get #isOwn(): boolean {
-    return Object.hasOwn(this.#options.own, this.agentName);
-  }
-
-  get #agent(): Agent {
-    if (this.#assembled === undefined) throw new Error("no agent was assembled");
-    return this.#assembled.agent;
+    return this.#current.options.agent.kind === "own";
   }
 
   async listAgents(): Promise<readonly string[]> {
@@ -143,7 +133,7 @@ class LocalBackend implements ChatBackend {
 
   async hold(sessionId: string): Promise<void> {
     if (this.#heldId === sessionId) return;
-    const { log, onNote } = this.#options;
+    const { log, onNote, onError } = this.#options;
     const cancelCommand = describeNextCommand(this.#options.parsed, `cancel ${quoteWord(sessionId)}`);
     const other = await findOtherAgent(log, sessionId, this.agentName);
     const prepared = other?.kind === "run" ? await this.#prepareFor(other, cancelCommand) : undefined;
@@ -157,11 +147,11 @@ class LocalBackend implements ChatBackend {
     const holder = new SessionHolder({
       log,
       sessionId,
-      agent: this.#agent,
+      agent: this.#current.assembled.agent,
       agentName: this.agentName,
       cancelCommand,
       blobs,
-      onError: this.#onError,
+      onError,
       onHeld: () => onNote("another process holds this session and runs the messages of its agent"),
       onOtherAgent: (name) =>
         onNote(
@@ -200,51 +190,46 @@ class LocalBackend implements ChatBackend {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
-    await this.#assembled?.[Symbol.asyncDispose]();
+    await this.#current.assembled[Symbol.asyncDispose]();
     for (const { agent } of Object.values(this.#options.own)) await agent.close();
     await this.service[Symbol.asyncDispose]();
   }
 
-  /** Creates the first agent. */
-  async assemble(options: AssemblyOptions): Promise<void> {
-    await this.#use({ parsed: this.#parsed, options, assembled: await this.#assemble(options) });
-  }
-
   /** Creates another agent, for `#use`. The current one stays. */
   async #prepare(change: { readonly agent?: string; readonly model?: string }): Promise<PreparedAgent> {
-    const { options: given } = this.#parsed;
+    const { parsed: current } = this.#current;
+    const { options: given } = current;
     // Options of one kind of agent do not apply to another.
     const kept = Object.entries(given).filter(([name]) => change.agent === undefined || CHAT_RESOURCES.has(name));
     const isOwn = change.agent !== undefined && Object.hasOwn(this.#options.own, change.agent);
     const parsed: ParsedCommand = {
-      ...this.#parsed,
+      ...current,
       options: { ...(isOwn ? {} : Object.fromEntries(kept)), agent: this.agentName, ...change },
     };
     const options = readAssemblyOptions(parsed, process.env, this.#options.own);
-    const assembled = await this.#assemble(options);
-    return { parsed: isOwn ? { ...this.#parsed, options: { ...given, ...change } } : parsed, options, assembled };
-  }
-
-  async #assemble(options: AssemblyOptions): Promise<AssembledAgent> {
-    const { parts, onNote } = this.#options;
-    const onWarning = (warning: string): void => onNote(cutColumns(warning, 500));
-    const assembled = await explainErrors(() => assembleAgent(options, this.#onError, { onWarning, store: parts }));
-    for (const warning of assembled.warnings) onWarning(warning);
-    return assembled;
+    const assembled = await assemble(options, this.#options);
+    return { parsed: isOwn ? { ...current, options: { ...given, ...change } } : parsed, options, assembled };
   }
 
   /** Replaces the agent. The session stays held. */
-  async #use({ parsed, options, assembled }: PreparedAgent): Promise<void> {
+  async #use(next: PreparedAgent): Promise<void> {
     const heldId = this.#heldId;
     await this.release();
     // An agent of the user may be chosen again.
-    if (!this.#isOwn) await this.#assembled?.[Symbol.asyncDispose]();
-    this.#assembled = assembled;
-    this.#parsed = parsed;
-    const isOwn = options.agent.kind === "own";
-    this.#names = { agent: nameAgent(options.agent), model: isOwn ? "its own model" : options.model };
+    if (!this.#isOwn) await this.#current.assembled[Symbol.asyncDispose]();
+    this.#current = next;
     if (heldId !== undefined) await this.hold(heldId);
   }
+}
+
+async function assemble(
+  options: AssemblyOptions,
+  { parts, onNote, onError }: Pick<LocalBackendOptions, "parts" | "onNote" | "onError">,
+): Promise<AssembledAgent> {
+  const onWarning = (warning: string): void => onNote(cutColumns(warning, 500));
+  const assembled = await explainErrors(() => assembleAgent(options, onError, { onWarning, store: parts }));
+  for (const warning of assembled.warnings) onWarning(warning);
+  return assembled;
 }
 
 export async function openServerBackend(parsed: ParsedCommand, service: SessionService): Promise<ChatBackend> {

@@ -1,13 +1,5 @@
 /** A knowledge base that is opened on first use, so that runs without a search and server starts do not pay for it. */
-import type { DocumentInfo, KnowledgeBase, Passage, RetrieveOptions, SearchHit } from "../../context/index.ts";
-import type {
-  AddedDocument,
-  ByteDocument,
-  DocumentText,
-  KnowledgeBaseStats,
-  ReadDocumentOptions,
-  SearchOptions,
-} from "../../context/knowledge-base/knowledge-base.ts";
+import type { KnowledgeBase } from "../../context/index.ts";
 import { MIN_SCORE } from "../../context/knowledge-base/rank-passages.ts";
 import type { ServedKnowledge } from "../../server/api/server-core.ts";
 import type { CollectionSearcher } from "../../tools/knowledge-tool.ts";
@@ -19,6 +11,14 @@ export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, A
   readonly #choice: KnowledgeChoice;
   readonly #onFailure: (error: unknown) => void;
   readonly #store: SharedStore | undefined;
+  readonly retrieve: KnowledgeBase["retrieve"] = async (...args) => (await this.#open()).retrieve(...args);
+  readonly search: KnowledgeBase["search"] = async (...args) => (await this.#open()).search(...args);
+  readonly list: KnowledgeBase["list"] = async (...args) => (await this.#open()).list(...args);
+  readonly read: KnowledgeBase["read"] = async (...args) => (await this.#open()).read(...args);
+  readonly stats: KnowledgeBase["stats"] = async (...args) => (await this.#open()).stats(...args);
+  readonly addBytes: KnowledgeBase["addBytes"] = async (...args) => (await this.#open()).addBytes(...args);
+  readonly removeDocument: KnowledgeBase["removeDocument"] = async (...args) =>
+    (await this.#open()).removeDocument(...args);
   #base: Promise<KnowledgeBase> | undefined;
   #isFailureReported = false;
 
@@ -29,34 +29,6 @@ export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, A
     this.#choice = choice;
     this.#store = store;
     this.#onFailure = onFailure;
-  }
-
-  async retrieve(query: string, options: RetrieveOptions): Promise<readonly Passage[]> {
-    return (await this.#open()).retrieve(query, options);
-  }
-
-  async search(query: string, options: SearchOptions = {}): Promise<readonly SearchHit[]> {
-    return (await this.#open()).search(query, options);
-  }
-
-  async list(options?: Parameters<KnowledgeBase["list"]>[0]): Promise<readonly DocumentInfo[]> {
-    return (await this.#open()).list(options);
-  }
-
-  async read(uri: string, options?: ReadDocumentOptions): Promise<DocumentText | undefined> {
-    return (await this.#open()).read(uri, options);
-  }
-
-  async stats(): Promise<KnowledgeBaseStats> {
-    return (await this.#open()).stats();
-  }
-
-  async addBytes(document: ByteDocument): Promise<AddedDocument> {
-    return (await this.#open()).addBytes(document);
-  }
-
-  async removeDocument(uri: string): Promise<boolean> {
-    return (await this.#open()).removeDocument(uri);
   }
 
   #open(): Promise<KnowledgeBase> {

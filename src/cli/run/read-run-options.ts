@@ -5,11 +5,12 @@ import { fstatSync } from "node:fs";
 import { isLoomError } from "../../protocol/index.ts";
 import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import { readStreamModes, type StreamModes } from "../../protocol/stream-modes.ts";
+import type { AgentResourcesOptions } from "../agent-resources.ts";
 import { CliError, type ParsedCommand, quoteGiven, quoteOption, quoteWord, textOption } from "../command.ts";
 import type { LoadedAgents } from "../load-agents.ts";
 import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
-import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
+import { chooseKnowledgeBase } from "../kb/default-knowledge-base.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
 import { NONE } from "../serve/setting.ts";
 import { describeNextCommand, SERVICE_OPTIONS } from "../sessions/server-settings.ts";
@@ -25,17 +26,10 @@ import {
 export type ApprovalChoice = "ask" | "always" | "never";
 
 /** Which agent to create, with which model and tools. */
-export interface AssemblyOptions {
+export interface AssemblyOptions extends AgentResourcesOptions {
   readonly agent: RunAgentOptions;
-  readonly model: string;
-  readonly baseURL: string | undefined;
   readonly reasoning: ReasoningLevel;
   readonly system: string | undefined;
-  readonly workspace: string | undefined;
-  readonly mcp: string | undefined;
-  readonly allowFetch: boolean;
-  /** Undefined: no knowledge base. */
-  readonly knowledge: (KnowledgeChoice & { readonly isAutomatic: boolean }) | undefined;
 }
 
 export interface RunOptions extends AssemblyOptions {

@@ -4,7 +4,6 @@
  *
  * Invariant: no row is wider than the requested width, also in a terminal that shows the parts of an emoji apart.
  */
-import stringWidth from "string-width";
 import { cleanText, measureColumns } from "../fit-text.ts";
 import type { Style } from "../terminal.ts";
 
@@ -22,6 +21,9 @@ export type PaintText = (style: Style, text: string) => string;
 const SEGMENTER = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 /** Punctuation that must not start a row. */
 const CLOSING = /^[，。！？；：、）」』”》]$/u;
+/** Terminals disagree about the width of a sequence, and of characters that a version of Unicode made wide or invisible. */
+const UNCERTAIN =
+  /..|[\u00AD\u115F\u1160\u2329\u232A\u2630-\u2637\u268A-\u268F\u3164\u3248-\u324F\uFE10-\uFE19\uFFA0\u{1D300}-\u{1D376}\u{1F1E6}-\u{1F1FF}]/su;
 /** Printable ASCII needs no segmentation. */
 const SIMPLE = /^[\x20-\x7E]*$/;
 
@@ -36,9 +38,8 @@ export function splitAtColumn(row: string, column: number): { readonly start: nu
   let [start, used, rest] = [0, 0, ""];
   for (const character of splitGraphemes(row)) {
     if (used >= column) break;
-    const columns = measureColumns(character);
-    used += columns;
-    if (rest === "" && stringWidth(character) === columns && /^.$/su.test(character)) start = used;
+    used += measureColumns(character);
+    if (rest === "" && !UNCERTAIN.test(character)) start = used;
     else rest += character;
   }
   return rest === "" ? { start: column, rest } : { start, rest };

@@ -110,11 +110,14 @@ function formatGraph({ nodes, edges }: GraphView, width: number, paint: PaintTex
   const rows = nodes.flatMap((node) => {
     const from = (needs.get(node.id) ?? []).map(([id]) => id);
     const after = from.length === 0 ? "" : ` ← ${from.join(", ")}`;
-    const { summary = node.error } = node;
+    const { label = "", summary = node.error ?? "" } = node;
+    // A text that begins with a heading.
+    const shown = flatten(summary.replace(/^#{1,6} /, ""));
     const { startedAt, endedAt } = node;
     const time = startedAt === undefined || endedAt === undefined ? "" : ` (${formatDuration(endedAt - startedAt)})`;
-    const line = cutColumns(`${NODE_SIGNS[node.status]} ${node.id} ${flatten(node.label ?? "")}${after}${time}`, width);
-    const detail = summary === undefined ? [] : [paint("dim", cutColumns(`    ${flatten(summary)}`, width))];
+    const line = cutColumns(`${NODE_SIGNS[node.status]} ${node.id} ${flatten(label)}${after}${time}`, width);
+    const isNew = shown !== "" && shown !== flatten(label);
+    const detail = isNew ? [paint("dim", cutColumns(`    ${shown}`, width))] : [];
     return [paintNode(node, line, paint), ...detail];
   });
   return [paint("bold", `Graph of ${plural(nodes.length, "task")}`), ...rows];

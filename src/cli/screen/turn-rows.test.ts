@@ -2,7 +2,7 @@ import { measureColumns } from "../fit-text.ts";
 import { stripVTControlCharacters, styleText } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createLoomReceiver, type SessionView } from "../../client/index.ts";
+import { createLoomReceiver, type SessionView, type TurnView } from "../../client/index.ts";
 import type { AnyEvent } from "../../protocol/index.ts";
 import { composeChatRows } from "../chat/chat-rows.ts";
 import { InputEditor } from "../chat/input-editor.ts";
@@ -198,6 +198,18 @@ describe("TurnRows", () => {
       expect(measureColumns(stripVTControlCharacters(row))).toBeLessThanOrEqual(60);
     }
   });
+});
+
+it("shows the result of a task without the mark of its heading, unless it is the name of the task", () => {
+  const task = (label: string, summary: string) => ({ id: label[0], label, status: "complete", summary });
+  const nodes = [task("Draft", "## Draft of it\nMore."), task("End", "# End")];
+  const turn = { graph: { nodes, edges: [] } } as unknown as TurnView;
+  expect(formatThoughts(turn, 40, plain)).toEqual([
+    "Graph of 2 tasks",
+    "● D Draft",
+    "    Draft of it More.",
+    "● E End",
+  ]);
 });
 
 describe("composeChatRows", () => {

@@ -4,7 +4,7 @@
  */
 import { AUDIT_FILE_LIMITS } from "../../server/auth/audit/create-audit-file.ts";
 import { DEFAULT_PRINCIPAL_LIMITS } from "../../server/auth/principal.ts";
-import { SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
+import { MAY_BE_ZERO, SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
 import { findNearest } from "../../protocol/find-nearest.ts";
 import { isJsonObject } from "../../protocol/json.ts";
 import {
@@ -27,8 +27,14 @@ interface ServerLimit extends SettingWithDefault<number> {
   readonly option: keyof ServerLimits;
 }
 
-function limit(option: keyof ServerLimits, kind: SettingKind<number>, about: string): ServerLimit {
+/** The kind follows from the name of the option. */
+function limit(option: keyof ServerLimits, about: string, kind = kindOf(option)): ServerLimit {
   return { ...define(kind, SERVER_LIMITS[option], about), option };
+}
+
+function kindOf(option: keyof ServerLimits): SettingKind<number> {
+  if (option.endsWith("Ms")) return MAY_BE_ZERO.has(option) ? durationOrNone : timer;
+  return option.endsWith("Bytes") ? bytes : count;
 }
 
 const count = wholeNumber("a number", 1);
@@ -43,11 +49,10 @@ function noLimit(kind: SettingKind<number>, about: string): OptionalSetting<numb
 }
 
 export const LIMITS = {
-  heartbeat: limit("heartbeatMs", durationOrNone, "interval between heartbeats on idle streams"),
-  ping: limit("pingMs", durationOrNone, "interval between WebSocket pings"),
+  heartbeat: limit("heartbeatMs", "interval between heartbeats on idle streams"),
+  ping: limit("pingMs", "interval between WebSocket pings"),
   "command-timeout": limit(
     "commandTimeoutMs",
-    durationOrNone,
     "time to wait for the outcome of a command before answering that it is pending",
   ),
   "search-timeout": define(timer, 2000, "maximum time of a search in sessions or the knowledge base"),
@@ -57,40 +62,34 @@ export const LIMITS = {
     "maximum attempts of a run whose process dies, the first included; then it ends with too_many_attempts",
   ),
   "max-sessions": define(count, 4000, "maximum number of active sessions; further ones wait"),
-  "max-body": limit("maxBodyBytes", bytes, "maximum size of a JSON request body"),
-  "max-inline": limit("maxInlineBytes", bytes, "maximum size of the JSON request body of a message with files in it"),
-  "max-message": limit("maxInboundLength", bytes, "maximum length of a WebSocket message in characters"),
-  "max-frame": limit("maxFrameBytes", bytes, "maximum size of an outgoing frame"),
-  "max-ingest": limit("maxIngestBytes", bytes, "maximum size of an ingested run"),
-  "max-blob": limit("maxBlobBytes", bytes, "maximum size of an image or file"),
-  "max-session-blobs": limit("maxSessionBlobBytes", bytes, "maximum total size of the images and files of a session"),
-  "max-uploads": limit(
-    "maxUploads",
-    count,
-    "maximum number of concurrent uploads of images and files; further ones wait",
-  ),
+  "max-body": limit("maxBodyBytes", "maximum size of a JSON request body"),
+  "max-inline": limit("maxInlineBytes", "maximum size of the JSON request body of a message with files in it"),
+  "max-message": limit("maxInboundLength", "maximum length of a WebSocket message in characters", bytes),
+  "max-frame": limit("maxFrameBytes", "maximum size of an outgoing frame"),
+  "max-ingest": limit("maxIngestBytes", "maximum size of an ingested run"),
+  "max-blob": limit("maxBlobBytes", "maximum size of an image or file"),
+  "max-session-blobs": limit("maxSessionBlobBytes", "maximum total size of the images and files of a session"),
+  "max-uploads": limit("maxUploads", "maximum number of concurrent uploads of images and files; further ones wait"),
   "max-uploads-per-token": limit(
     "maxUploadsPerToken",
-    count,
     "maximum number of concurrent uploads of each credential; further ones wait",
   ),
-  "upload-timeout": limit("uploadTimeoutMs", timer, "maximum total time of an upload"),
-  "max-forks": limit("maxForks", count, "maximum number of concurrent forks; further ones wait"),
+  "upload-timeout": limit("uploadTimeoutMs", "maximum total time of an upload"),
+  "max-forks": limit("maxForks", "maximum number of concurrent forks; further ones wait"),
   "max-forks-per-token": limit(
     "maxForksPerToken",
-    count,
     "maximum number of concurrent forks of each credential; further ones wait",
   ),
-  "max-image": limit("maxImageBytes", bytes, "maximum size of an image fetched for the page"),
-  "max-document": limit("maxDocumentBytes", bytes, "maximum size of a document for the knowledge base"),
-  "max-outbound": limit("maxOutboundBytes", bytes, "maximum unsent data of one stream"),
-  "max-lag": limit("maxLagBytes", bytes, "maximum data a client may lag behind before its stream is closed"),
-  "max-stall": limit("maxStallMs", timer, "maximum time a client may accept no data before its stream is closed"),
-  "max-stream-memory": limit("maxTotalSharedBytes", bytes, "memory for recent frames of all followed streams"),
-  "max-readers": limit("maxReaders", count, "maximum number of open streams"),
-  "max-sockets": limit("maxSockets", count, "maximum number of open WebSockets"),
-  "max-subscriptions": limit("maxSubscriptions", count, "maximum number of streams on one WebSocket"),
-  "max-connections": limit("maxConnections", count, "maximum number of open connections"),
+  "max-image": limit("maxImageBytes", "maximum size of an image fetched for the page"),
+  "max-document": limit("maxDocumentBytes", "maximum size of a document for the knowledge base"),
+  "max-outbound": limit("maxOutboundBytes", "maximum unsent data of one stream"),
+  "max-lag": limit("maxLagBytes", "maximum data a client may lag behind before its stream is closed"),
+  "max-stall": limit("maxStallMs", "maximum time a client may accept no data before its stream is closed"),
+  "max-stream-memory": limit("maxTotalSharedBytes", "memory for recent frames of all followed streams"),
+  "max-readers": limit("maxReaders", "maximum number of open streams"),
+  "max-sockets": limit("maxSockets", "maximum number of open WebSockets"),
+  "max-subscriptions": limit("maxSubscriptions", "maximum number of streams on one WebSocket"),
+  "max-connections": limit("maxConnections", "maximum number of open connections"),
   "requests-per-minute": ofCredential("requestsPerMinute", "requests per minute for each credential"),
   "runs-per-minute": ofCredential("runsPerMinute", "run starts per minute for each credential"),
   "max-runs-per-token": ofCredential("maxRuns", "concurrent runs of each credential, including queued runs"),

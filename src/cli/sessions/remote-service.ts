@@ -26,7 +26,7 @@ import type {
 import { MAX_QUEUED } from "../../server/endpoints/describe-session.ts";
 import { readImportHead } from "./read-import-head.ts";
 import { readRemoteFrames } from "./remote-frames.ts";
-import { ServerApi } from "./server-api.ts";
+import { type ServerAddress, ServerApi } from "./server-api.ts";
 import type {
   FollowRequest,
   FileUpload,
@@ -52,11 +52,6 @@ const MAX_EXPORTS = 5;
 /** Long messages are left to the limits of the server. */
 const MAX_COMMAND_LENGTH = 8 * 1024 * 1024;
 
-export interface RemoteServiceOptions {
-  readonly url: string;
-  readonly token: (() => string) | undefined;
-}
-
 export class RemoteService implements SessionService {
   readonly isRemote = true;
   readonly #api: ServerApi;
@@ -64,7 +59,7 @@ export class RemoteService implements SessionService {
   readonly #strictTransport: Transport;
   readonly #commands: CommandSender;
 
-  constructor({ url, token }: RemoteServiceOptions) {
+  constructor({ url, token }: ServerAddress) {
     this.#api = new ServerApi({ url, token });
     const options = { url, maxCommandLength: MAX_COMMAND_LENGTH, ...(token === undefined ? {} : { token }) };
     this.#transport = createFetchTransport(options);

@@ -23,37 +23,32 @@ export interface ServerRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ServerApiOptions {
+export interface ServerAddress {
   readonly url: string;
+  /** Called for every request, so that a renewed token is used. */
   readonly token: (() => string) | undefined;
-  /** Longest time for which a request is repeated, in milliseconds. Default: 30,000. */
-  readonly retryMs?: number;
 }
 
-type AttemptResult =
-  | { readonly response: Response; readonly error?: never; readonly isTemporary?: never; readonly retryAfterMs?: never }
-  | {
-      readonly response?: never;
-      readonly error: LoomError;
-      /** Repeating the request may succeed. */
-      readonly isTemporary?: boolean;
-      readonly retryAfterMs?: number | undefined;
-    };
+interface FailedAttempt {
+  readonly error: LoomError;
+  /** Repeating the request may succeed. Default: false. */
+  readonly isTemporary?: boolean;
+  readonly retryAfterMs?: number | undefined;
+}
 
+/** Longest time for which a request is repeated, in milliseconds. */
 const RETRY_MS = 30_000;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 export class ServerApi {
   readonly #base: string;
   readonly #token: (() => string) | undefined;
-  readonly #retryMs: number;
   /** Before the first response, a server that cannot be reached is reported at once. */
   #wasReached = false;
 
-  constructor({ url, token, retryMs = RETRY_MS }: ServerApiOptions) {
+  constructor({ url, token }: ServerAddress) {
     this.#base = url.replace(/\/+$/, "");
     this.#token = token;
-    this.#retryMs = retryMs;
   }
 
   /** Returns the body as JSON. The server is trusted to send the shape of its API. */
@@ -64,10 +59,11 @@ export class ServerApi {
   /** Returns a successful response. Throws a LoomError, or the reason of the signal. */
   async send(request: ServerRequest): Promise<Response> {
     const { signal = new AbortController().signal } = request;
-    const deadline = performance.now() + this.#retryMs;
+    const deadline = performance.now() + RETRY_MS;
     for (let attempts = 1; ; attempts++) {
-      const { response, error, isTemporary = false, retryAfterMs } = await this.#attempt(request, signal);
-      if (response !== undefined) return response;
+      const result = await this.#attempt(request, signal);
+      if (result instanceof Response) return result;
+      const { error, isTemporary = false, retryAfterMs } = result;
       const wait = computeBackoff(attempts, DEFAULT_RECONNECT, Math.random(), retryAfterMs);
       const mayRepeat = isTemporary && request.stream === undefined && this.#wasReached;
       if (!mayRepeat || performance.now() + wait > deadline) throw error;
@@ -78,7 +74,7 @@ export class ServerApi {
   async #attempt(
     { method = "GET", path, body, bytes, stream, headers = {} }: ServerRequest,
     signal: AbortSignal,
-  ): Promise<AttemptResult> {
+  ): Promise<Response | FailedAttempt> {
     const all = new Headers({ accept: "application/json", ...headers });
     if (body !== undefined) all.set("content-type", "application/json");
     if (this.#token !== undefined) {
@@ -102,11 +98,11 @@ export class ServerApi {
       return { error: lost, isTemporary: true };
     }
     this.#wasReached = true;
-    if (response.ok) return { response };
+    if (response.ok) return response;
     return this.#readError(response, signal);
   }
 
-  async #readError(response: Response, signal: AbortSignal): Promise<AttemptResult> {
+  async #readError(response: Response, signal: AbortSignal): Promise<FailedAttempt> {
     const what = `The server responded with ${response.status} ${response.statusText}`.trim();
     const text = await readText(response, MAX_ERROR_BYTES, signal);
     const { code, message, details, isForeign = false } = readRefusal(parseObject(text ?? ""), what);

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { CliError, type CliOption, type ParsedCommand, quoteGiven, quoteWord, textOption } from "../command.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
 import { cleanText } from "../fit-text.ts";
+import type { ServerAddress } from "./server-api.ts";
 import { defineOptional, path, readValue, type Setting, text, url, variableOf } from "../serve/setting.ts";
 
 export const CLIENT_SETTINGS = {
@@ -45,12 +46,7 @@ export function describeNextCommand(parsed: ParsedCommand, command: string): str
 /** Where the sessions are. */
 export type ServiceAddress =
   | { readonly kind: "store"; readonly store: string }
-  | {
-      readonly kind: "server";
-      readonly url: string;
-      readonly token: (() => string) | undefined;
-      readonly warnings: readonly string[];
-    };
+  | (ServerAddress & { readonly kind: "server"; readonly warnings: readonly string[] });
 
 /** Reads the options and the environment. `--store` selects a store even if LOOM_SERVER is set. Throws a CliError. */
 export function readServiceAddress(parsed: ParsedCommand, env: Environment = process.env): ServiceAddress {

@@ -19,16 +19,28 @@ describe("labels", () => {
 
   it("are limited to the first names", () => {
     const limit = createLabelLimit(2);
-    const tools = ["b", "c", "a", "b", "other"].map((tool) => limit({ tool })["tool"]);
+    const tools = ["b", "c", "a", "b", "other"].map((tool) => limit({ tool }).labels["tool"]);
     expect(tools).toEqual(["b", "c", "other", "b", "other"]);
     // Each kind of name has its own limit, and a few known values have none.
-    expect(limit({ model: "m", direction: "prompt" })).toEqual({ model: "m", direction: "prompt" });
+    expect(limit({ model: "m", direction: "prompt" }).labels).toEqual({ model: "m", direction: "prompt" });
+  });
+
+  it("are not mixed up, whatever they contain", () => {
+    const limit = createLabelLimit(9);
+    const pairs = [
+      { stage: "a 4 code 1 b", code: "c" },
+      { stage: "a", code: "4 code 1 b c" },
+      { stage: "a code 1 b", code: "c" },
+    ];
+    const keys = pairs.map((pair) => limit(pair).key);
+    expect(new Set(keys).size).toBe(3);
+    expect(pairs.map((pair) => limit(pair).key)).toEqual(keys);
   });
 
   it("that occur together are limited together", () => {
     const limit = createLabelLimit(2);
-    expect(limit({ stage: "s", code: "a" })).toEqual({ stage: "s", code: "a" });
-    expect(limit({ stage: "s", code: "b" })).toEqual({ stage: "s", code: "b" });
-    expect(limit({ stage: "t", code: "a" })).toEqual({ stage: "other", code: "other" });
+    expect(limit({ stage: "s", code: "a" }).labels).toEqual({ stage: "s", code: "a" });
+    expect(limit({ stage: "s", code: "b" }).labels).toEqual({ stage: "s", code: "b" });
+    expect(limit({ stage: "t", code: "a" }).labels).toEqual({ stage: "other", code: "other" });
   });
 });

@@ -2,6 +2,7 @@
  * Turns names from outside into metric labels: without secrets and invisible characters, limited in length and number.
  * Models invent tool names, so the number of names has no natural limit.
  */
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { createRedactor } from "../logs/create-redactor.ts";
 
 export const DEFAULT_MAX_LABELS = 100;
@@ -11,6 +12,7 @@ export const MAX_LABEL_LENGTH = 64;
 export const OTHER_LABEL = "other";
 
 const MAX_INPUT = 1024;
+const MAX_RECENT = 1000;
 /** Labels whose values come from outside. All others have a few known values. */
 const OPEN_LABELS: ReadonlySet<string> = new Set(["agent", "model", "tool", "stage", "code"]);
 const redactor = createRedactor();
@@ -27,25 +29,39 @@ export function cleanLabel(name: string): string {
   return safe.slice(0, MAX_LABEL_LENGTH).toWellFormed();
 }
 
+/** Labels within the limit. */
+export interface LimitedLabels {
+  readonly labels: MetricLabels;
+  /** The same for the same labels. */
+  readonly key: string;
+}
+
 /**
  * Returns a function that cleans the labels from outside and keeps the first `maxLabels` of them forever, because a
  * scraped time series must not disappear. Of labels that occur together, it keeps the first pairs: separate limits would
  * allow their product.
  */
-export function createLabelLimit(maxLabels: number): (labels: MetricLabels) => MetricLabels {
+export function createLabelLimit(maxLabels: number): (labels: MetricLabels) => LimitedLabels {
   /** By the names of the labels. */
   const known = new Map<string, Set<string>>();
-  return (labels) => {
-    const open = Object.entries(labels).filter(([label]) => OPEN_LABELS.has(label));
-    if (open.length === 0) return labels;
+  /** Cleaning takes long, and labels recur. */
+  const recent = new BoundedMap<LimitedLabels>(MAX_RECENT);
+  const limit = (labels: MetricLabels): LimitedLabels => {
+    const all = Object.entries(labels);
+    const open = all.filter(([label]) => OPEN_LABELS.has(label)).map(([label, name]) => [label, cleanLabel(name)]);
     const kind = open.map(([label]) => label).join();
-    const cleaned = open.map(([label, name]) => [label, cleanLabel(name)] as const);
-    const values = JSON.stringify(cleaned);
-    let all = known.get(kind);
-    if (all === undefined) known.set(kind, (all = new Set()));
-    if (!all.has(values) && all.size >= maxLabels)
-      return { ...labels, ...Object.fromEntries(open.map(([label]) => [label, OTHER_LABEL])) };
-    all.add(values);
-    return { ...labels, ...Object.fromEntries(cleaned) };
+    const values = JSON.stringify(open);
+    let kept = known.get(kind);
+    if (kept === undefined) known.set(kind, (kept = new Set()));
+    const isOther = open.length > 0 && !kept.has(values) && kept.size >= maxLabels;
+    if (!isOther) kept.add(values);
+    const shown = isOther ? open.map(([label]) => [label, OTHER_LABEL]) : open;
+    const limited = { ...labels, ...(Object.fromEntries(shown) as MetricLabels) };
+    return { labels: limited, key: JSON.stringify(limited) };
+  };
+  return (labels) => {
+    let given = "";
+    for (const label in labels) given += `${label} ${labels[label]?.length} ${labels[label]} `;
+    return given.length > MAX_INPUT ? limit(labels) : recent.getOrCreate(given, () => limit(labels));
   };
 }

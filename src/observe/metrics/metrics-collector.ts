@@ -95,7 +95,7 @@ interface Series {
 /** The values of all metrics. */
 class MetricValues implements MetricSink {
   readonly #maxLabels: number;
-  #limit: (labels: MetricLabels) => MetricLabels;
+  #limit: ReturnType<typeof createLabelLimit>;
   /** By metric and by the values of its labels. */
   readonly #series = new Map<MetricName, Map<string, Series>>();
 
@@ -149,10 +149,9 @@ class MetricValues implements MetricSink {
   }
 
   #at(metric: MetricName, given: MetricLabels): Series {
-    const labels = this.#limit(given);
+    const { labels, key } = this.#limit(given);
     let all = this.#series.get(metric);
     if (all === undefined) this.#series.set(metric, (all = new Map<string, Series>()));
-    const key = JSON.stringify(Object.values(labels));
     let series = all.get(key);
     if (series === undefined) all.set(key, (series = { labels, count: 0, times: new Timing() }));
     return series;

@@ -76,9 +76,9 @@ export function createPrometheusSink(target: PrometheusTarget, maxLabels: number
   }
   const limit = createLabelLimit(maxLabels);
   return {
-    add: (metric, labels, count = 1) => counters.get(metric)?.inc(limit(labels), count),
+    add: (metric, labels, count = 1) => counters.get(metric)?.inc(limit(labels).labels, count),
     time(metric, labels, elapsedMs) {
-      if (elapsedMs !== undefined) histograms.get(metric)?.observe(limit(labels), elapsedMs / 1000);
+      if (elapsedMs !== undefined) histograms.get(metric)?.observe(limit(labels).labels, elapsedMs / 1000);
     },
   };
 }

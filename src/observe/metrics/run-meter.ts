@@ -3,7 +3,7 @@
  *
  * Invariants:
  * - Each record is counted by the process that wrote it. Past records are followed but not counted again.
- * - A text chunk costs one type check and one lookup.
+ * - A text chunk costs one type check, unless a call waits for its first token.
  * - Memory is limited whatever the records contain. A call without a start or an end is counted once.
  */
 import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
@@ -125,9 +125,8 @@ export class RunMeter implements RunObserver {
 
   /** Called for every token. */
   #takeOutput(node: string, ts: number | undefined): void {
-    const call = this.#models.findSpeaking(node);
-    if (call?.isAwaitingOutput !== true) return;
-    call.isAwaitingOutput = false;
+    const call = this.#models.takeFirstOutput(node);
+    if (call === undefined) return;
     this.#out.time("firstToken", { model: call.model ?? UNKNOWN }, readSpan(call.startedAt, ts));
   }
 

@@ -6,7 +6,7 @@ import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { shapeSchema } from "../../protocol/json-schema.ts";
 import { PROBLEM_TYPE } from "./refuse-request.ts";
-import type { ResponseDeclaration, AnyOperation } from "./operation.ts";
+import type { AnyOperation, ResponseDeclaration, TaggedOperation } from "./operation.ts";
 import { API_SHAPES } from "./shapes.ts";
 import type { ApiShapeName } from "./shapes.generated.ts";
 
@@ -36,7 +36,7 @@ const SECURITY_SCHEMES: JsonObject = {
 const SECURITY = Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] }));
 
 export function describeApi(
-  operations: readonly AnyOperation[],
+  operations: readonly TaggedOperation[],
   { basePath, version }: DescribeApiOptions,
 ): JsonObject {
   const used = new Set<ApiShapeName>(["Problem"]);
@@ -66,7 +66,7 @@ export function describeApi(
   };
 }
 
-function describeOperation(operation: AnyOperation, used: Set<ApiShapeName>): JsonObject {
+function describeOperation(operation: TaggedOperation, used: Set<ApiShapeName>): JsonObject {
   const { id, tag, summary, description } = operation;
   const parameters = [...describePathParams(operation), ...describeQuery(operation), ...describeHeaders(operation)];
   const body = describeBody(operation, used);

@@ -52,7 +52,6 @@ export interface Operation<Q extends ApiShapeName = "Empty", B extends ApiShapeN
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   /** Path template, for example `/v1/sessions/{id}/runs`. */
   readonly path: string;
-  readonly tag: string;
   readonly summary: string;
   readonly description?: string;
   /** Descriptions of path parameters. Default: `Id of the …`. */
@@ -89,6 +88,11 @@ export interface Operation<Q extends ApiShapeName = "Empty", B extends ApiShapeN
 
 /** An operation with any query and body. */
 export type AnyOperation = Operation<ApiShapeName, ApiShapeName>;
+
+/** An operation and its group in the OpenAPI document. */
+export interface TaggedOperation extends AnyOperation {
+  readonly tag: string;
+}
 
 /** Declares an operation and infers the types of `query` and `body` from their shape names. */
 export function defineOperation<Q extends ApiShapeName = "Empty", B extends ApiShapeName = "Empty">(

@@ -5,18 +5,17 @@
  * The log is authoritative, and a protocol keeps nothing between requests: what a client sends back names the session,
  * the run and the place. What a protocol needs beyond these steps stays in its folder.
  */
+import { randomUUID } from "node:crypto";
 import type { AckControl, ControlCommand } from "../../protocol/control/index.ts";
 import { type ErrorCode, isLoomError, type LoomError } from "../../protocol/index.ts";
 import type { ApiCall } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
-import type { StartRun } from "../api/shapes.generated.ts";
+import type { DisconnectOptions, StartRun } from "../api/shapes.generated.ts";
 import type { Caller } from "../auth/authorize.ts";
-import { actionOf } from "../commands/execute-command.ts";
+import { actionOf, findLiveRun } from "../commands/execute-command.ts";
 import { executeOrThrow } from "../endpoints/command-endpoint.ts";
 import { startFromBody } from "../endpoints/runs.ts";
 import type { ReadRequest } from "../streams/stream-reader.ts";
-import { findNotice, type NoticeCode } from "./chat-notice.ts";
-import { applyPolicy, authorizePolicy } from "./disconnect-policy.ts";
 
 /** The part of a run that one response sends. A protocol adds where the part begins and ends. */
 export interface RunPart {
@@ -132,4 +131,86 @@ export async function sendAnswers(
       lateness ??= error;
     }
   return { taken, lateness };
+}
+
+// What a client has to know about its message before the answer. These protocols have no such frame; each sends it as
+// application data.
+
+/**
+ * - `queued`: another run is live; the answer begins when it has ended.
+ * - `missed_messages`: the conversation has messages that the client does not show. The message follows them.
+ * - `new_version`: the same, and the message began a new version of the conversation without them.
+ */
+export type NoticeCode = "queued" | "missed_messages" | "new_version";
+
+interface ChatNotice {
+  readonly code: NoticeCode;
+  readonly message: string;
+}
+
+const MESSAGES: { readonly [code in NoticeCode]: string } = {
+  queued: "The message waits until the answer in progress has ended",
+  missed_messages: "The conversation has messages that are not shown here; reload it to see them",
+  new_version: "The conversation has messages that are not shown here; this message begins a new version without them",
+};
+
+export function isNoticeCode(value: unknown): value is NoticeCode {
+  return typeof value === "string" && Object.hasOwn(MESSAGES, value);
+}
+
+export function createNotice(code: NoticeCode): ChatNotice {
+  return { code, message: MESSAGES[code] };
+}
+
+/** Returns the code for a message that was accepted: that it waits, or else the other one. */
+async function findNotice(
+  { log }: Pick<ServerCore, "log">,
+  { session, run }: RunPart,
+  other?: NoticeCode,
+): Promise<NoticeCode | undefined> {
+  const live = (await findLiveRun(log, session))?.runId;
+  const isQueued = live !== undefined && live !== run && (await log.getRun(session, run)) === undefined;
+  return isQueued ? "queued" : other;
+}
+
+// What happens to a run when the client that reads its stream disconnects. By default it continues. Clients whose stop
+// button only closes the connection can request `on_disconnect=cancel`.
+
+type DisconnectPolicy = DisconnectOptions["on_disconnect"];
+
+/**
+ * Call it before the run is started, so that a caller who may not cancel runs is refused. The session may not exist
+ * yet.
+ */
+export async function authorizePolicy(core: ServerCore, caller: Caller, policy: DisconnectPolicy): Promise<void> {
+  if (policy === "cancel") await core.authorize({ caller, action: "runs.control" });
+}
+
+/**
+ * Returns what to pass to `sendStream`: with the policy `cancel`, the run is cancelled if the connection closes before
+ * the stream has ended. Runs that have ended stay as they are.
+ */
+export function applyPolicy(
+  core: ServerCore,
+  caller: Caller,
+  { session, run }: RunPart,
+  policy: DisconnectPolicy,
+): Pick<ReadRequest, "onLeave"> {
+  if (policy !== "cancel") return {};
+  const cancel = async (): Promise<void> => {
+    try {
+      const command = {
+        type: "cancel",
+        id: randomUUID(),
+        session,
+        run_id: run,
+        reason: "The client disconnected",
+      } as const;
+      await executeOrThrow(core, caller, command);
+    } catch (error) {
+      // A run that ended meanwhile needs no cancel.
+      if (!isLoomError(error)) core.report(error);
+    }
+  };
+  return { onLeave: () => void cancel() };
 }

@@ -20,7 +20,6 @@ export const listActiveRuns = defineOperation<"ListActiveRuns">({
   id: "listActiveRuns",
   method: "GET",
   path: "/v1/runs",
-  tag: "runs",
   summary: "List live and queued runs of all sessions, and the approvals they wait for",
   description: "A caller with the scope `admin` receives the runs of all owners. A page has whole sessions.",
   query: "ListActiveRuns",

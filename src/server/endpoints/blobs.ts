@@ -18,7 +18,6 @@ export const putBlob = defineOperation<"PutBlob">({
   id: "putBlob",
   method: "POST",
   path: "/v1/sessions/{id}/blobs",
-  tag: "blobs",
   summary: "Upload an image or file",
   description:
     "The body is the file and `Content-Type` its media type. Uploading the same bytes again returns the same blob. A missing session is created.",
@@ -60,7 +59,6 @@ export const listBlobs = defineOperation({
   id: "listBlobs",
   method: "GET",
   path: "/v1/sessions/{id}/blobs",
-  tag: "blobs",
   summary: "List the images and files of a session",
   action: "blobs.read",
   responses: { 200: { description: "Blobs, oldest first", shape: "Blobs" } },
@@ -76,7 +74,6 @@ export const getBlob = defineOperation({
   id: "getBlob",
   method: "GET",
   path: "/v1/sessions/{id}/blobs/{blob}",
-  tag: "blobs",
   summary: "Download an image or file",
   description:
     "Raster images and plain text are displayed inline, everything else is sent as an attachment. Supports `If-None-Match`, `If-Range` and a single `Range`.",

@@ -23,7 +23,6 @@ export const sendCommand = defineOperation<"Empty", "ControlCommand">({
   id: "sendCommand",
   method: "POST",
   path: "/v1/sessions/{id}/commands",
-  tag: "commands",
   summary: "Send a command of the control protocol, as on a socket",
   body: "ControlCommand",
   hasOpenBody: true,
@@ -53,7 +52,6 @@ interface CommandOperation<B extends ApiShapeName> extends Pick<
 function defineCommand<B extends ApiShapeName>({ command, ...operation }: CommandOperation<B>): AnyOperation {
   return defineOperation<"Empty", B>({
     ...operation,
-    tag: "commands",
     headers: IDEMPOTENCY_HEADER,
     responses: ANSWERS,
     handle: (core, { request, caller, params, body }) =>
@@ -80,7 +78,6 @@ const readApprovals = defineOperation({
   id: "listApprovals",
   method: "GET",
   path: "/v1/sessions/{id}/approvals",
-  tag: "commands",
   summary: "List the tool calls that wait for approval",
   action: "sessions.read",
   responses: { 200: { description: "Tool calls", shape: "Approvals" } },
@@ -103,7 +100,6 @@ const readClientCalls = defineOperation({
   id: "listClientCalls",
   method: "GET",
   path: "/v1/sessions/{id}/calls",
-  tag: "commands",
   summary: "List the tool calls that wait for a result of the client",
   action: "sessions.read",
   responses: { 200: { description: "Tool calls", shape: "ClientCalls" } },

@@ -18,7 +18,6 @@ export const readEvents = defineOperation<"ReadEvents">({
   id: "readEvents",
   method: "GET",
   path: "/v1/sessions/{id}/events",
-  tag: "events",
   summary: "Stream the frames of a session",
   description:
     "`Accept` selects server-sent events or NDJSON. With `follow` the stream stays open at the end of the session. With `run` it contains one run, from its start or the given position to its end; with `follow` also a run that has not started yet.",

@@ -13,7 +13,6 @@ export const checkHealth = defineOperation({
   id: "checkHealth",
   method: "GET",
   path: "/healthz",
-  tag: "server",
   summary: "Check that the process is running",
   action: "public",
   responses: { 200: { description: "Running", shape: "Health" } },
@@ -27,7 +26,6 @@ export const checkReadiness = defineOperation({
   id: "checkReadiness",
   method: "GET",
   path: "/readyz",
-  tag: "server",
   summary: "Check that the server is ready for requests",
   description:
     "The server is ready when it has searched for abandoned runs and can read and write its store, until it begins to shut down. To check the store, it writes a small change at most once per second.",
@@ -50,7 +48,6 @@ export const getVersion = defineOperation({
   id: "getVersion",
   method: "GET",
   path: "/version",
-  tag: "server",
   summary: "Get the name and version of the server",
   action: "server.read",
   responses: { 200: { description: "Name, version and dialects", shape: "Version" } },

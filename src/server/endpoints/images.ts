@@ -24,7 +24,6 @@ export function createImageOperation(network: Pick<FetchImageOptions, "resolve" 
     id: "getImage",
     method: "GET",
     path: "/v1/images",
-    tag: "blobs",
     summary: "Fetch an image from another site",
     description:
       "Fetches an image from a public https URL: PNG, JPEG, GIF, WebP or AVIF. Requests from pages of other sites are rejected.",

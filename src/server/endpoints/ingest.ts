@@ -24,7 +24,6 @@ export const ingestRun = defineOperation({
   id: "ingestRun",
   method: "POST",
   path: "/v1/sessions/{id}/ingest",
-  tag: "ingest",
   summary: "Ingest a foreign agent's run into a session",
   description:
     "The body is a stream of frames in one dialect, as server-sent events or NDJSON. It is checked and written as it arrives, and clients that follow the session see it live. The first frame that violates a required rule is rejected with its line and rule (`ingest_invalid`); earlier frames are kept, and their run ends with an error. A body that stops in the middle of a run is accepted: the run ends as `stream_cut`, and missing parts are listed as warnings. A body without records is rejected (`ingest_invalid`) and creates no session.",

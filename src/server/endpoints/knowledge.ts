@@ -20,7 +20,6 @@ const listKnowledge = defineOperation<"ListKnowledge">({
   id: "listKnowledge",
   method: "GET",
   path: "/v1/knowledge",
-  tag: "knowledge",
   summary: "List the documents of the knowledge base",
   query: "ListKnowledge",
   action: "knowledge.read",
@@ -49,7 +48,6 @@ const addDocument = defineOperation<"AddDocument">({
   id: "addDocument",
   method: "POST",
   path: "/v1/knowledge",
-  tag: "knowledge",
   summary: "Add a file to the knowledge base",
   description:
     "The body is a Markdown, text, HTML or PDF file; the format follows from the file extension, otherwise from `Content-Type`. It replaces a document with the same name; if it cannot be read, the old document stays. A missing knowledge base is created.",
@@ -95,7 +93,6 @@ const searchKnowledge = defineOperation<"SearchKnowledge">({
   id: "searchKnowledge",
   method: "GET",
   path: "/v1/knowledge/search",
-  tag: "knowledge",
   summary: "Search the knowledge base",
   description: "Every query is valid; it has no special syntax.",
   query: "SearchKnowledge",
@@ -116,7 +113,6 @@ const readDocument = defineOperation<"ReadDocument">({
   id: "readDocument",
   method: "GET",
   path: "/v1/knowledge/{document}/text",
-  tag: "knowledge",
   summary: "Read the text of a document in parts",
   description:
     "The text is read from the passages that were indexed: empty lines and front matter may be missing. A part is smaller " +
@@ -143,7 +139,6 @@ const removeDocument = defineOperation({
   id: "removeDocument",
   method: "DELETE",
   path: "/v1/knowledge/{document}",
-  tag: "knowledge",
   summary: "Remove a document from the knowledge base",
   description: "The file the document was read from is not deleted.",
   action: "knowledge.write",

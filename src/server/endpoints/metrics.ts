@@ -13,7 +13,6 @@ export const getMetrics = defineOperation({
   id: "getMetrics",
   method: "GET",
   path: "/metrics",
-  tag: "server",
   summary: "Get metrics for Prometheus",
   action: "metrics.read",
   responses: {

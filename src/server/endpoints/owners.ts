@@ -10,7 +10,6 @@ export const eraseOwnerOperation = defineOperation({
   id: "eraseOwner",
   method: "DELETE",
   path: "/v1/owners/{owner}",
-  tag: "auth",
   summary: "Erase everything of an owner",
   description:
     "Cancels the runs of the owner and deletes its sessions, blobs, tokens, share links, sign-ins and recorded usage. Requires `admin`, or a credential of this owner. Repeating the request is harmless and finishes an interrupted one. The knowledge base has no owners and is kept.",

@@ -20,18 +20,13 @@ export interface FairGateOptions {
   readonly maxWaiting?: number;
 }
 
-interface AccountGate {
-  readonly limit: ConcurrencyLimit;
-  /** Work that runs or waits; the gate is forgotten when there is none. */
-  users: number;
-}
-
 const MAX_WAITING = 64;
 
 export class FairGate {
   readonly #options: Required<FairGateOptions>;
   readonly #shared: ConcurrencyLimit;
-  readonly #accounts = new Map<string, AccountGate>();
+  /** The limits of the accounts whose work runs or waits. */
+  readonly #accounts = new Map<string, ConcurrencyLimit>();
 
   constructor(options: FairGateOptions) {
     this.#options = { maxWaiting: MAX_WAITING, slots: Infinity, ...options };
@@ -45,21 +40,17 @@ export class FairGate {
    */
   async enter(account: string | undefined, signal: AbortSignal, slotsPerAccount?: number): Promise<Release> {
     const key = account ?? "";
-    const own = this.#accounts.get(key) ?? { limit: this.#createLimit(account, slotsPerAccount), users: 0 };
+    const own = this.#accounts.get(key) ?? this.#createLimit(account, slotsPerAccount);
     this.#accounts.set(key, own);
-    own.users++;
     let releaseOwn: Release | undefined;
     const leave = (): void => {
       releaseOwn?.();
-      if (--own.users === 0) this.#accounts.delete(key);
+      if (own.isIdle && this.#accounts.get(key) === own) this.#accounts.delete(key);
     };
     try {
-      releaseOwn = await own.limit.enter(signal);
+      releaseOwn = await own.enter(signal);
       const release = await this.#shared.enter(signal);
-      let isInside = true;
       return () => {
-        if (!isInside) return;
-        isInside = false;
         release();
         leave();
       };

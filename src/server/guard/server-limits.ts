@@ -140,7 +140,8 @@ export type StreamLimits = Pick<
   | "maxReaders"
 >;
 
-const MAY_BE_ZERO: ReadonlySet<string> = new Set<keyof ServerLimits>([
+/** Limits that can be 0, which switches something off or waits for nothing. All others are at least 1. */
+export const MAY_BE_ZERO: ReadonlySet<string> = new Set<keyof ServerLimits>([
   "heartbeatMs",
   "pingMs",
   "ingestIdleMs",

@@ -28,7 +28,6 @@ const READ_DESCRIPTION =
 
 const RUN = {
   method: "POST",
-  tag: "ag-ui",
   description: RUN_DESCRIPTION,
   headers: CURSOR_HEADERS,
   query: "AgUiRun",
@@ -55,7 +54,6 @@ const runNamed = defineOperation<"AgUiRun", "AgUiInput">({
 });
 
 const READ = {
-  tag: "ag-ui",
   description: READ_DESCRIPTION,
   headers: CURSOR_HEADERS,
   query: "AgUiRead",
@@ -85,7 +83,6 @@ const stop = defineOperation<"Empty", "AgUiStop">({
   id: "stopAgUi",
   method: "POST",
   path: "/ag-ui/threads/{id}/stop",
-  tag: "ag-ui",
   summary: "Stop a run of a thread",
   description: "The stop button of AG-UI clients only closes the connection, which does not stop the run.",
   params: { id: "Id of the thread" },

@@ -16,8 +16,14 @@ import { findHead } from "../../endpoints/find-branch.ts";
 import { refuse } from "../../endpoints/read-run-input.ts";
 import { readAnswers, squash } from "../../endpoints/run-records.ts";
 import { readWaits } from "../../endpoints/waiting-calls.ts";
-import type { NoticeCode } from "../chat-notice.ts";
-import { authorizeStart, type CallAnswer, type ClientProtocol, sendAnswers, startPart } from "../client-protocol.ts";
+import {
+  authorizeStart,
+  type CallAnswer,
+  type ClientProtocol,
+  type NoticeCode,
+  sendAnswers,
+  startPart,
+} from "../client-protocol.ts";
 import { isAbandoned, type ShownRun } from "../is-abandoned.ts";
 import { type AgUiRun, findAgUiRun, findPause, MAX_ANSWERS, nameAnswer } from "./find-run.ts";
 import { readApproval, readQuestion, readResult, readResults } from "./read-input.ts";

@@ -13,7 +13,7 @@ import { type Position, readPosition } from "../../streams/position.ts";
 import type { ReadRequest } from "../../streams/stream-reader.ts";
 import { readCursor } from "../../streams/stream-selection.ts";
 import { leadReader } from "../../streams/wrap-reader.ts";
-import { createNotice, type NoticeCode } from "../chat-notice.ts";
+import { createNotice, type NoticeCode } from "../client-protocol.ts";
 import { sendRunPart } from "../send-run-part.ts";
 import { createAgUiReader } from "./ag-ui-reader.ts";
 import { type AgUiRun, findPause } from "./find-run.ts";

@@ -23,7 +23,6 @@ const readChat = defineOperation<"ReadChat">({
   id: "readChat",
   method: "GET",
   path: "/api/chat/{chat}/stream",
-  tag: "chat",
   summary: "Stream the latest answer of a chat from its start (AI SDK)",
   description:
     "Sends the message of the latest run, live or ended, with the same IDs as before, so that a client replaces what it has. For the ID of a stream: that stream again, from chunk `startIndex` or after `Last-Event-ID`.",
@@ -48,7 +47,6 @@ const stopChat = defineOperation({
   id: "stopChat",
   method: "POST",
   path: "/api/chat/{chat}/stop",
-  tag: "chat",
   summary: "Cancel the live run of a chat (AI SDK)",
   params: CHAT_PARAM,
   headers: IDEMPOTENCY_HEADER,
@@ -71,7 +69,6 @@ const readMessages = defineOperation({
   id: "readChatMessages",
   method: "GET",
   path: "/api/chat/{chat}/messages",
-  tag: "chat",
   summary: "Get the messages of a chat as UI messages (AI SDK)",
   description:
     "The answer of a live run is not included, unless it waits for the user: a client receives it from the stream of the chat.",

@@ -12,7 +12,7 @@ import { deriveRunId } from "../../commands/execute-command.ts";
 import { branchBeforeRun, createFork } from "../../endpoints/create-fork.ts";
 import { findBranchWithRun, findHead, type RunBranch } from "../../endpoints/find-branch.ts";
 import { findNewestRun, type FoundRun } from "../../endpoints/find-session.ts";
-import type { NoticeCode } from "../chat-notice.ts";
+import type { NoticeCode } from "../client-protocol.ts";
 import { type KnownMessage, toMessageKey, type UserInput } from "./read-ui-request.ts";
 
 /** Maximum number of runs that are compared with the messages of the client. */

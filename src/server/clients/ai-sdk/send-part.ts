@@ -16,7 +16,7 @@ import { isRunRead, readLastEventId } from "../../endpoints/stream-endpoint.ts";
 import type { FrameEnd } from "../../streams/chunk.ts";
 import type { ReadRequest } from "../../streams/stream-reader.ts";
 import { leadReader } from "../../streams/wrap-reader.ts";
-import { createNotice, type NoticeCode } from "../chat-notice.ts";
+import { createNotice, type NoticeCode } from "../client-protocol.ts";
 import { sendRunPart } from "../send-run-part.ts";
 import { findTakenBack, skipTakenBack } from "./skip-taken-back.ts";
 import { formatStreamId, type SentPart } from "./stream-id.ts";

@@ -4,8 +4,7 @@
  */
 import { formatOpaqueId, parseOpaqueId } from "../../../dialects/opaque-id.ts";
 import { toJsonObject } from "../../../protocol/json.ts";
-import { isNoticeCode, type NoticeCode } from "../chat-notice.ts";
-import type { RunPart } from "../client-protocol.ts";
+import { isNoticeCode, type NoticeCode, type RunPart } from "../client-protocol.ts";
 
 /** A part of a run that was sent as one response. */
 export interface SentPart extends RunPart {

@@ -18,8 +18,7 @@ import { isRunRead, CURSOR_HEADERS, readLastEventId, sendRun, sendStream } from 
 import { readLooseBody } from "../../guard/assert-known-fields.ts";
 import { isRequestId } from "../../guard/read-request-info.ts";
 import { AI_SDK } from "../ai-sdk/ai-sdk-protocol.ts";
-import { answerClient } from "../client-protocol.ts";
-import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
+import { answerClient, applyPolicy, authorizePolicy } from "../client-protocol.ts";
 
 const ANSWER = {
   description: "Messages of specification 003, up to `session_end`; chunks of the AI SDK for a body with `messages`",
@@ -37,7 +36,6 @@ const chat = defineOperation<"ChatOptions", "Chat">({
   id: "chat",
   method: "POST",
   path: "/api/chat",
-  tag: "chat",
   summary: "Send a message and stream the answer (specification 003, or the AI SDK)",
   description:
     "A missing session is created and named in `session_start`. With `Last-Event-ID` no run is started; the rest of the interrupted one is sent. A body with `messages` is one of the AI SDK and is answered with its UI message stream.",
@@ -89,7 +87,6 @@ const resumeChat = defineOperation<"ResumeChat">({
   id: "resumeChat",
   method: "GET",
   path: "/api/chat",
-  tag: "chat",
   summary: "Stream the latest run of a chat, or the rest of one, to an EventSource",
   headers: CURSOR_HEADERS,
   query: "ResumeChat",

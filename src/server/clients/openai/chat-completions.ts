@@ -37,7 +37,6 @@ const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest
   id: "createChatCompletion",
   method: "POST",
   path: "/openai/v1/chat/completions",
-  tag: "openai",
   summary: "Chat Completions API: send a conversation to an agent",
   description:
     "The session is found by the conversation, unless `Loom-Session` or `metadata.session_id` names one, which then has the history.",

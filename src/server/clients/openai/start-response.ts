@@ -19,8 +19,7 @@ import { refuse } from "../../endpoints/read-run-input.ts";
 import { openReader } from "../../endpoints/stream-endpoint.ts";
 import type { StreamReader } from "../../streams/stream-reader.ts";
 import { endUnstarted, mapReader } from "../../streams/wrap-reader.ts";
-import { authorizeStart } from "../client-protocol.ts";
-import { applyPolicy, authorizePolicy } from "../disconnect-policy.ts";
+import { applyPolicy, authorizePolicy, authorizeStart } from "../client-protocol.ts";
 import {
   answerCalls,
   endAtLast,
