@@ -42,6 +42,8 @@ async function compile(programs: ReadonlyMap<string, string>): Promise<string[]>
     recursive: true,
     filter: (path) => !path.endsWith(".js"),
   });
+  // Bundlers bring the types of style sheets.
+  writeFileSync(join(folder, "styles.d.ts"), 'declare module "*.css";\n');
   writeFileSync(join(folder, "types", "wrong.d.ts"), "export declare const wrong: Missing;\n");
   const output = await runCompiler(["-p", "."]);
   return output
@@ -62,11 +64,7 @@ describe("programs in the guides", () => {
     { timeout: 180_000 },
     async () => {
       const blocks = readBlocks().flat();
-      const whole = blocks.filter(
-        // The program of examples/page, which is compiled there, has a file beside it.
-        ({ language, text }) =>
-          /^tsx?$/.test(language) && text.includes('from "loom-agent') && !text.includes("./numbered-code.tsx"),
-      );
+      const whole = blocks.filter(({ language, text }) => /^tsx?$/.test(language) && text.includes('from "loom-agent'));
       expect(whole.length).toBeGreaterThan(50);
       const programs = new Map(
         whole.map(({ name, language, text }) => [`${name.replaceAll(/\W+/g, "-")}.${language}`, text]),

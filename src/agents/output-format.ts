@@ -5,7 +5,7 @@
 import type { ModelRequest } from "../models/model.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
-import { copyJson, parseJson, isJsonObject } from "../protocol/json.ts";
+import { copyJson, isJsonObject, parseJson } from "../protocol/json.ts";
 import { acceptInteger, type OptionRule, type OptionTable, TEXT_OPTION } from "../protocol/read-options.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
 import { describeIssues, isStandardSchema, readJsonSchema, type StandardSchema } from "../tools/standard-schema.ts";

@@ -37,6 +37,7 @@ export {
   type FeedbackResponse,
   type RunVersions,
   type TodoChange,
+  type TurnMenuProps,
   type UiActions,
   type UiLanguage,
   UiProvider,
@@ -45,5 +46,4 @@ export {
 export { UiStateCache, UiStateCacheProvider, useCachedState } from "./ui/ui-state-cache.tsx";
 export { useHiddenSides } from "./ui/use-hidden-sides.ts";
 export { chooseLanguage, defineWords, useWords } from "./ui/words.ts";
-export { createTurnSelector, useRun, useSession } from "./use-receiver.ts";
-export { useStore } from "./use-receiver.ts";
+export { createTurnSelector, useRun, useSession, useStore } from "./use-receiver.ts";

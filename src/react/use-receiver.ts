@@ -4,7 +4,7 @@
  */
 import { useMemo, useSyncExternalStore } from "react";
 import type { ReadableStore, Receiver, SessionView, TurnView } from "../client/index.ts";
-import type { ReceiverView, MessageView } from "../client/view.ts";
+import type { MessageView, ReceiverView } from "../client/view.ts";
 
 /**
  * Returns the whole view of a receiver and re-renders on every change. Prefer `useSession`, `useRun` or `useMessage`.

@@ -1,4 +1,3 @@
 /** A page that uses only the hooks; its bundle size is measured. */
 export { useMessage, useRun, useSession } from "../../src/react/index.ts";
-export { useStore } from "../../src/react/use-receiver.ts";
-export { useReceiver } from "../../src/react/use-receiver.ts";
+export { useReceiver, useStore } from "../../src/react/use-receiver.ts";

@@ -1,6 +1,6 @@
 /** Formats the thoughts of a run: the tree or the graph of a search, and one line about its progress. */
 import type { GraphView, TreeView, TurnView } from "../../client/index.ts";
-import type { ThoughtView, GraphNodeView } from "../../client/view.ts";
+import type { GraphNodeView, ThoughtView } from "../../client/view.ts";
 import { cutColumns, formatDuration, plural } from "../fit-text.ts";
 import type { PaintText } from "./text-rows.ts";
 

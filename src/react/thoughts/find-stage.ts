@@ -4,7 +4,7 @@
  */
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import type { GraphView, ToolCall, TurnView } from "../../client/index.ts";
-import type { NodeRunView, MessageView } from "../../client/view.ts";
+import type { MessageView, NodeRunView } from "../../client/view.ts";
 import { describeCall } from "../parts/describe-action.ts";
 
 /** What a run is doing now. */

@@ -2,8 +2,7 @@
  * Shows the page to users with access, and sign-in or an error to others. Nothing is rendered until access is known.
  */
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
-import { Button } from "loom-agent/react";
-import { Spinner, useWords } from "../../../src/react/page-parts.ts";
+import { Button, Spinner, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { Shell } from "../shell/shell.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";

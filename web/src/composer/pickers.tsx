@@ -1,7 +1,6 @@
 /** Menus that choose the agent kind, the model and how much it reasons. */
 import { lazy, type ReactNode, Suspense, useState } from "react";
-import { Icon } from "loom-agent/react";
-import { Menu, useWords } from "../../../src/react/page-parts.ts";
+import { Icon, Menu, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { AgentChoice, ChosenAgent } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";

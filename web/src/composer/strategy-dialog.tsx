@@ -1,7 +1,6 @@
 /** The strategy settings of an agent: a control for each, as the server lists them. */
 import { type ReactNode, useId, useState } from "react";
-import { Button, Dialog } from "loom-agent/react";
-import { defineWords, useWords } from "../../../src/react/page-parts.ts";
+import { Button, defineWords, Dialog, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { ChosenAgent } from "../store/agents.ts";
 import { type AgentSetting, changeStrategy, findStrategy, isAccepted, type Strategies } from "../store/strategy.ts";

@@ -1,7 +1,15 @@
 /** The exact prompt and the response of one model call, as the server stored them for the owner of the session. */
 import { type ReactNode, useEffect, useMemo, useReducer, useState } from "react";
-import { Button, Disclosure } from "loom-agent/react";
-import { Badge, CopyButton, formatNumber, Spinner, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Badge,
+  Button,
+  CopyButton,
+  Disclosure,
+  formatNumber,
+  Spinner,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import type { ModelCall } from "../../../src/server/api/shapes.generated.ts";
 import { createQuery } from "../api/query.ts";
 import { CALLS_WORDS } from "./calls-words.ts";

@@ -1,7 +1,6 @@
 /** Edits the state of a checkpoint and forks the session there. The run continues in the fork. */
 import { type ReactNode, type SubmitEvent, useEffect, useId, useRef, useState } from "react";
-import { Button } from "loom-agent/react";
-import { defineWords, Spinner, useWords } from "../../../src/react/page-parts.ts";
+import { Button, defineWords, Spinner, useWords } from "../../../src/react/page-parts.ts";
 import type { Json, JsonObject } from "loom-agent/protocol";
 import { createQuery } from "../api/query.ts";
 import type { InspectorApi } from "./inspector-api.ts";

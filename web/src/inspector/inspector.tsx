@@ -5,8 +5,14 @@
 import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Receiver, SessionView } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
-import { Icon, useSession } from "loom-agent/react";
-import { createTurnSelector, type ElementTarget, IconButton, useWords } from "../../../src/react/page-parts.ts";
+import {
+  createTurnSelector,
+  type ElementTarget,
+  Icon,
+  IconButton,
+  useSession,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { CallsView } from "./calls-view.tsx";
 import { buildFile, downloadFile, formatFileName } from "./download-frames.ts";
 import { findShownTarget } from "./run-index.ts";

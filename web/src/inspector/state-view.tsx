@@ -1,8 +1,16 @@
 /** Graph state at the current position, and the run's checkpoints. */
 import { type ReactNode, useState } from "react";
 import type { Receiver, TurnView } from "loom-agent/client";
-import { Button, useRun } from "loom-agent/react";
-import { Badge, CopyButton, formatNumber, IconButton, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Badge,
+  Button,
+  CopyButton,
+  formatNumber,
+  IconButton,
+  useRun,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { FORK_WORDS, type ForkAt, ForkEditor } from "./fork-editor.tsx";
 import { formatOffset } from "./format.ts";
 import type { InspectorApi } from "./inspector-api.ts";

@@ -1,7 +1,17 @@
 /** Knowledge base dialog: upload, search, list and delete documents. */
 import { type DragEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import { Button, Dialog, Icon } from "loom-agent/react";
-import { Badge, formatBytes, formatNumber, IconButton, ProgressBar, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Badge,
+  Button,
+  Dialog,
+  formatBytes,
+  formatNumber,
+  Icon,
+  IconButton,
+  ProgressBar,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import type { Reference } from "loom-agent/client";
 import { Notices } from "../shell/notices.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";

@@ -1,7 +1,14 @@
 /** Command palette: finds sessions, actions and agents as the user types. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
-import { Dialog, Icon, useSession } from "loom-agent/react";
-import { defineWords, findLiveRun, type IconName, useWords } from "../../../src/react/page-parts.ts";
+import {
+  defineWords,
+  Dialog,
+  findLiveRun,
+  Icon,
+  type IconName,
+  useSession,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { AGENT_WORDS, chooseAgentIcon, describeKind } from "../composer/agent-words.ts";
 import { useChosenAgent } from "../composer/use-chosen-agent.ts";
 import type { PageController } from "../effects/create-page-controller.ts";

@@ -1,7 +1,6 @@
 /** Settings of the user's data: export the current session, delete all sessions. */
 import { type ReactNode, useId, useState } from "react";
-import { Button, Icon } from "loom-agent/react";
-import { formatNumber, useUi, useWords } from "../../../src/react/page-parts.ts";
+import { Button, formatNumber, Icon, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";

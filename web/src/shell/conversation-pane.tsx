@@ -1,8 +1,7 @@
 /** The conversation, or its placeholder: suggestions, a spinner or an error. */
 import { type ReactNode, type RefObject, useEffect, useState } from "react";
 import type { SessionView } from "loom-agent/client";
-import { Button, type ConversationHandle, useSession } from "loom-agent/react";
-import { Spinner, useWords } from "../../../src/react/page-parts.ts";
+import { Button, type ConversationHandle, Spinner, useSession, useWords } from "../../../src/react/page-parts.ts";
 import { Start } from "../start/start.tsx";
 import { findDraft, findWaiting, NO_DRAFT } from "../store/composing.ts";
 import type { SessionConversation } from "./session-conversation.tsx";

@@ -1,8 +1,18 @@
 /** The conversation of a session. Loaded on demand: a new session has none. */
 import { type ReactNode, type RefObject, useEffect, useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
-import { Button, Conversation, type ConversationHandle, Icon, useRun, useSession } from "loom-agent/react";
-import { findLiveRun, splitWaiting, UiStateCache, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Button,
+  Conversation,
+  type ConversationHandle,
+  findLiveRun,
+  Icon,
+  splitWaiting,
+  UiStateCache,
+  useRun,
+  useSession,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { findWaiting } from "../store/composing.ts";
 import { findOpenedRun } from "../store/versions.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";

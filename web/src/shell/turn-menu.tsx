@@ -1,7 +1,6 @@
 /** The menu of an answer: copy, edit, export, show frames; share and export the whole session. */
 import type { ReactNode } from "react";
-import { Icon, type TurnMenuProps } from "loom-agent/react";
-import { Menu, type MenuItem, useUi, useWords } from "../../../src/react/page-parts.ts";
+import { Icon, Menu, type MenuItem, type TurnMenuProps, useUi, useWords } from "../../../src/react/page-parts.ts";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { ACCESS_WORDS } from "../access/access-words.ts";

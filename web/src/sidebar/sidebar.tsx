@@ -1,7 +1,6 @@
 /** Sidebar: new session, search, session list, account and settings. */
 import type { KeyboardEvent, ReactNode } from "react";
-import { Button, Icon } from "loom-agent/react";
-import { IconButton, useWords } from "../../../src/react/page-parts.ts";
+import { Button, Icon, IconButton, useWords } from "../../../src/react/page-parts.ts";
 import { Brand } from "../shell/brand.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";
