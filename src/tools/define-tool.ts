@@ -83,12 +83,6 @@ export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptio
 
 const LIMIT = acceptInteger(1, MAX_TIMER_MS);
 
-export const APPROVAL_OPTION = orElse(
-  FUNCTION_OPTION,
-  '"never", "always"',
-  (value): value is "never" | "always" => value === "never" || value === "always",
-);
-
 const LIMITS: OptionTable<Omit<ToolOptions, "idempotent">> = {
   timeoutMs: LIMIT,
   approvalMs: LIMIT,
@@ -108,7 +102,7 @@ const FIELDS: OptionTable<ToolDefinition<StandardSchema>> = {
   input: ANY_OPTION,
   inputSchema: ANY_OPTION,
   summarize: FUNCTION_OPTION,
-  approval: APPROVAL_OPTION,
+  approval: orElse(FUNCTION_OPTION, '"never", "always"', (value) => value === "never" || value === "always"),
   needsApproval: orElse(FUNCTION_OPTION, "true, false", isBoolean),
   preview: FUNCTION_OPTION,
   execute: FUNCTION_OPTION,
