@@ -14,7 +14,7 @@ import { CallKeys } from "../protocol/call-keys.ts";
 export const MAX_OPEN_CALLS = 1000;
 
 /** One attempt to call a model. */
-export interface ModelCall {
+export interface ObservedModelCall {
   /** Shared by all attempts of a call: its ID without the attempt number. */
   readonly key: string;
   /** Undefined if the start was not seen. */
@@ -29,15 +29,15 @@ export interface ModelCall {
 }
 
 export class ModelCalls {
-  readonly #calls: BoundedMap<ModelCall>;
+  readonly #calls: BoundedMap<ObservedModelCall>;
   /** Open calls with recorded output, by node run. */
-  readonly #speaking = new Map<string, ModelCall[]>();
+  readonly #speaking = new Map<string, ObservedModelCall[]>();
   /** Those without output so far. None if two calls are open in a node run, because output does not name its call. */
-  readonly #awaiting = new Map<string, ModelCall>();
+  readonly #awaiting = new Map<string, ObservedModelCall>();
 
   /** `onForget` is called for each open call that is forgotten. */
   constructor(limit: number = MAX_OPEN_CALLS, onForget?: () => void) {
-    this.#calls = new BoundedMap<ModelCall>(limit, (call) => {
+    this.#calls = new BoundedMap<ObservedModelCall>(limit, (call) => {
       if (call.isOpen) onForget?.();
       this.#silence(call);
     });
@@ -49,7 +49,7 @@ export class ModelCalls {
   }
 
   /** Returns undefined if the call is already open. */
-  start(event: EventOf<"llm_start">, node: string, at: number | undefined): ModelCall | undefined {
+  start(event: EventOf<"llm_start">, node: string, at: number | undefined): ObservedModelCall | undefined {
     if (this.#calls.get(event.llm_call_id)?.isOpen === true) return undefined;
     const { llm_call_id: id, model, purpose } = event;
     const key = keyOfModelCall(event);
@@ -58,7 +58,7 @@ export class ModelCalls {
   }
 
   /** Ends a call. Returns undefined if it has already ended. */
-  end({ llm_call_id: id, model, purpose }: EventOf<"llm_end">): ModelCall | undefined {
+  end({ llm_call_id: id, model, purpose }: EventOf<"llm_end">): ObservedModelCall | undefined {
     const known = this.#calls.get(id);
     if (known?.isOpen === false) return undefined;
     const isSummary = purpose === "summary";
@@ -69,27 +69,27 @@ export class ModelCalls {
   }
 
   /** Returns the call that the event names. */
-  takeUsage(event: EventOf<"usage">): ModelCall | undefined {
+  takeUsage(event: EventOf<"usage">): ObservedModelCall | undefined {
     const call = event.llm_call_id === undefined ? undefined : this.#calls.get(event.llm_call_id);
     if (call !== undefined) call.usage = event;
     return call;
   }
 
   /** Returns the call whose output a node run records now; undefined if there are several. Called for every token. */
-  findSpeaking(node: string): ModelCall | undefined {
+  findSpeaking(node: string): ObservedModelCall | undefined {
     const calls = this.#speaking.get(node);
     return calls?.length === 1 ? calls[0] : undefined;
   }
 
   /** Returns the call whose first output a node run records now, if there is only one. Called for every token. */
-  takeFirstOutput(node: string): ModelCall | undefined {
+  takeFirstOutput(node: string): ObservedModelCall | undefined {
     if (this.#awaiting.size === 0) return undefined;
     const call = this.#awaiting.get(node);
     this.#awaiting.delete(node);
     return call;
   }
 
-  #add(id: string, call: ModelCall): ModelCall {
+  #add(id: string, call: ObservedModelCall): ObservedModelCall {
     this.#calls.set(id, call);
     if (call.isSummary || !call.isOpen) return call;
     const others = this.#speaking.get(call.node) ?? [];
@@ -99,7 +99,7 @@ export class ModelCalls {
     return call;
   }
 
-  #silence(call: ModelCall): void {
+  #silence(call: ObservedModelCall): void {
     const { node } = call;
     const left = this.#speaking.get(node)?.filter((each) => each !== call) ?? [];
     if (left.length === 0) this.#speaking.delete(node);
@@ -117,7 +117,7 @@ export type ToolEvent = EventOf<
   "tool_call_chunk" | "tool_call" | "tool_approval" | "tool_approval_result" | "tool_start" | "tool_end"
 >;
 
-export interface ToolCall {
+export interface ObservedToolCall {
   readonly key: string;
   name: string | undefined;
   /** False while only chunks of its arguments have arrived. If the model stops there, the call is never made. */
@@ -134,18 +134,18 @@ export interface ToolCall {
 
 /** What an event changed. */
 export interface ToolChange {
-  readonly call: ToolCall;
+  readonly call: ObservedToolCall;
   /** The call is made now. False for a call that may have been made before it was forgotten. */
   readonly isNew: boolean;
 }
 
 export class ToolCalls {
-  readonly #calls: BoundedMap<ToolCall>;
+  readonly #calls: BoundedMap<ObservedToolCall>;
   readonly #keys = new CallKeys();
 
   /** `onForget` is called for each open call that is forgotten. */
   constructor(limit: number = MAX_OPEN_CALLS, onForget?: () => void) {
-    this.#calls = new BoundedMap<ToolCall>(limit, ({ isOpen, isMade }) => {
+    this.#calls = new BoundedMap<ObservedToolCall>(limit, ({ isOpen, isMade }) => {
       if (isOpen && isMade) onForget?.();
     });
   }
@@ -214,8 +214,8 @@ export class ToolCalls {
     return change;
   }
 
-  #open(key: string, name: string | undefined): ToolCall {
-    const call: ToolCall = { key, name, isMade: false, isWaiting: false, isOpen: true };
+  #open(key: string, name: string | undefined): ObservedToolCall {
+    const call: ObservedToolCall = { key, name, isMade: false, isWaiting: false, isOpen: true };
     this.#calls.set(key, call);
     return call;
   }

@@ -3,7 +3,7 @@
  * known whether another one follows; the end of its node run means that none does.
  */
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
-import { type ModelCall, ModelCalls } from "../open-calls.ts";
+import { type ObservedModelCall, ModelCalls } from "../open-calls.ts";
 import { callAll } from "../shield.ts";
 import type { RecordedOutput } from "./content-writer.ts";
 import { GEN_AI, LOOM, OTHER_ERROR, readModelName } from "./gen-ai.ts";
@@ -127,7 +127,7 @@ export class ChatSpans {
     this.#closeIf(() => true);
   }
 
-  #find(call: ModelCall | undefined): ChatSpan | undefined {
+  #find(call: ObservedModelCall | undefined): ChatSpan | undefined {
     return call === undefined ? undefined : this.#chats.get(call.key);
   }
 

@@ -3,7 +3,7 @@
  * was not seen here, has no span; it becomes an event on the span of the run.
  */
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
-import { type ToolCall, ToolCalls, type ToolEvent } from "../open-calls.ts";
+import { type ObservedToolCall, ToolCalls, type ToolEvent } from "../open-calls.ts";
 import { callAll } from "../shield.ts";
 import type { RecordedOutput } from "./content-writer.ts";
 import { GEN_AI, LOOM, OTHER_ERROR } from "./gen-ai.ts";
@@ -102,7 +102,7 @@ export class ToolSpans {
     callAll([...this.#spans], ([key, span]) => this.#cut(key, span));
   }
 
-  #take(event: ToolEvent): ToolCall | undefined {
+  #take(event: ToolEvent): ObservedToolCall | undefined {
     const call = this.#tools.take(event, this.#host.now)?.call;
     if (event.type === "tool_end" && call !== undefined) this.#host.content?.forgetCall(call.key);
     return call;
