@@ -103,7 +103,7 @@ async function readApproval(
   room: { bytes: number },
 ): Promise<{ readonly approval: ListedApproval; readonly ts: number } | undefined> {
   const page = await log.read(sessionId, { after: eventId - 1, limit: 1 }).catch((error: unknown) => {
-    if (isLoomError(error) && (error.code === "unknown_session" || error.code === "evicted")) return undefined;
+    if (isLoomError(error, "unknown_session", "evicted")) return undefined;
     throw error;
   });
   const record = page?.records[0];

@@ -4,7 +4,7 @@ import type { CheckpointInfo } from "../../log/checkpoints.ts";
 import { formatCursor } from "../../log/cursor.ts";
 import type { ForkOrigin, FoundSession } from "../../log/log.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
-import { LoomError } from "../../protocol/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import type { Run, Session, SessionDetails, SessionList } from "../api/shapes.generated.ts";
 
 export function describeSession(info: SessionInfo): Session {
@@ -44,7 +44,7 @@ export async function describeWithStatus(log: Log, info: SessionInfo): Promise<S
 
 /** The session was deleted after it was listed. */
 function nothingIfDeleted(error: unknown): readonly RunInfo[] {
-  if (error instanceof LoomError && error.code === "unknown_session") return [];
+  if (isLoomError(error, "unknown_session")) return [];
   throw error;
 }
 

@@ -43,7 +43,7 @@ const listKnowledge = defineOperation<"ListKnowledge">({
   },
 });
 
-/** The body is the file. Only a few uploads are read at once; the others wait unread. */
+/** The body is the file; the response is sent when it can be searched. Only a few uploads are read at once. */
 const addDocument = defineOperation<"AddDocument">({
   id: "addDocument",
   method: "POST",

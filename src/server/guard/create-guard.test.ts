@@ -23,7 +23,9 @@ function check({ headers, peer, proxies = [], context, devOrigins, ...rest }: Ca
   const url = new URL("http://10.1.1.1/v1/sessions");
   const caller = readRequestInfo({ headers: new Headers(headers), url, peer }, readProxies(proxies));
   try {
-    return createGuard({ hosts, origins: ORIGINS, devOrigins }).admit(caller, { isPage: false, ...context }) ?? "";
+    return (
+      createGuard({ hosts, origins: ORIGINS, devOrigins }).admit(caller, { isPage: false, ...context }).origin ?? ""
+    );
   } catch (error) {
     return isLoomError(error) ? error.code : "thrown";
   }
@@ -248,7 +250,7 @@ describe("notices", () => {
       const url = new URL("http://10.1.1.1/");
       const caller = readRequestInfo({ headers: new Headers(headers), url, peer: undefined }, readProxies([]));
       try {
-        return guard.admit(caller, { isPage: false });
+        return guard.admit(caller, { isPage: false }).origin;
       } catch (error) {
         return (error as Error).message;
       }

@@ -39,10 +39,16 @@ export interface GuardContext {
 }
 
 export interface Guard {
+  /** Throws `forbidden`. */
+  admit(caller: CheckedRequestInfo, context: GuardContext): Admission;
+}
+
+/** A request that was admitted. */
+interface Admission {
+  /** The origin that needs CORS headers, if any. */
+  readonly origin: string | undefined;
   /** Whether only this machine is admitted and the request may come from another one. What is unknown counts as that. */
-  isRemote(caller: CheckedRequestInfo, context: GuardContext): boolean;
-  /** Returns the origin that needs CORS headers, if any. Throws `forbidden`. */
-  admit(caller: CheckedRequestInfo, context: GuardContext): string | undefined;
+  readonly isRemote: boolean;
 }
 
 const MAX_SHOWN = 200;
@@ -67,11 +73,29 @@ export function createGuard(options: GuardOptions): Guard {
     if ([...listHosts(caller, context)].every(isLocal)) return undefined;
     return refuseRemote("the host name of this request is not a loopback name; the option `hosts` allows others");
   }
+  function findOrigin(caller: CheckedRequestInfo, context: GuardContext): string | undefined {
+    const origin = caller.headers.get("origin") ?? "";
+    if (origin === "") {
+      if (isCrossSite(caller, context)) throw refuse("Requests from pages of other sites are not allowed");
+      return undefined;
+    }
+    if (origins.has(origin)) return origin;
+    if (origin === caller.origin) return undefined;
+    const isLocal = findLocalOrigin(caller) !== undefined;
+    if (isLocal && devOrigins) return origin;
+    report?.(describeOrigin(origin));
+    const settings = isLocal ? ["dev-origins", "origins"] : ["origins"];
+    throw refuse(
+      isLocal
+        ? "Requests from pages of this origin are not allowed; set --dev-origins (option `devOrigins`) to allow pages of this machine, or add the origin to --origins (option `origins`)"
+        : "Requests from pages of this origin are not allowed; add it to --origins (option `origins`) to allow it",
+      { settings },
+    );
+  }
   return {
-    isRemote: (caller, context) => findRemote(caller, context) !== undefined,
     admit(caller, context) {
-      const remote = context.isForLink === true ? undefined : findRemote(caller, context);
-      if (remote !== undefined) {
+      const remote = findRemote(caller, context);
+      if (remote !== undefined && context.isForLink !== true) {
         report?.({ kind: "client_refused", name: remote.message, option: "auth" });
         throw remote;
       }
@@ -80,23 +104,7 @@ export function createGuard(options: GuardOptions): Guard {
         if (hosts !== undefined) report?.(describeHost(name));
         throw refuse("This host name is not allowed; the server's log says how to allow it");
       }
-      const origin = caller.headers.get("origin") ?? "";
-      if (origin === "") {
-        if (isCrossSite(caller, context)) throw refuse("Requests from pages of other sites are not allowed");
-        return undefined;
-      }
-      if (origins.has(origin)) return origin;
-      if (origin === caller.origin) return undefined;
-      const isLocal = findLocalOrigin(caller) !== undefined;
-      if (isLocal && devOrigins) return origin;
-      report?.(describeOrigin(origin));
-      const settings = isLocal ? ["dev-origins", "origins"] : ["origins"];
-      throw refuse(
-        isLocal
-          ? "Requests from pages of this origin are not allowed; set --dev-origins (option `devOrigins`) to allow pages of this machine, or add the origin to --origins (option `origins`)"
-          : "Requests from pages of this origin are not allowed; add it to --origins (option `origins`) to allow it",
-        { settings },
-      );
+      return { origin: findOrigin(caller, context), isRemote: remote !== undefined };
     },
   };
 }

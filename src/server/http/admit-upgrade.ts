@@ -35,11 +35,16 @@ export function admitUpgrade(
   const requestId = readRequestId(headers.get("x-request-id"));
   const info = readRequestInfo({ method: "UPGRADE", headers, url, peer, requestId }, proxies);
   const admit = async (): Promise<Caller> => {
-    const context = { isPage: false, peer, local: describeLocal(request), target: readTarget(request) };
-    guard.admit(info, { ...context, isForLink: bringsLink(info) });
+    const { isRemote } = guard.admit(info, {
+      isPage: false,
+      peer,
+      local: describeLocal(request),
+      target: readTarget(request),
+      isForLink: bringsLink(info),
+    });
     if (core.closing.aborted)
       throw new LoomError("shutting_down", "The server is shutting down; try again in a moment");
-    const known = { ...info, isRemote: guard.isRemote(info, context) };
+    const known = { ...info, isRemote };
     const caller = { ...known, ...(await core.access.identify(known)) };
     if (path.startsWith("/v1/")) assertKnownQuery([], url.searchParams);
     // No socket endpoint is public.

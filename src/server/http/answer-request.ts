@@ -84,9 +84,9 @@ function admit(
   const local = describeLocal(incoming);
   const isBeforeLink = LINK_PATH.test(path);
   const context = { isPage, peer, local, target: readTarget(incoming), isForLink: isBeforeLink || bringsLink(info) };
-  const origin = guard.admit(info, context);
+  const admitted = guard.admit(info, context);
   assertPath(path);
-  return { origin, isBeforeLink, isRemote: guard.isRemote(info, context) };
+  return { ...admitted, isBeforeLink };
 }
 
 function readPreflight(request: Request, response: Response, origin: string | undefined): ResponseHeaders {

@@ -29,7 +29,7 @@ import { meterRefusal, meterSlowReader } from "../streams/meter-stream.ts";
 import type { Chunk } from "../streams/chunk.ts";
 import type { ReadRequest, StreamReader, Streams } from "../streams/stream-reader.ts";
 import { Backpressure, MAX_UNSENT, tooSlow } from "./backpressure.ts";
-import { FrameGate, WAITING_FACTOR } from "./frame-gate.ts";
+import { FrameGate } from "./frame-gate.ts";
 import { findFrameId } from "./find-frame-id.ts";
 
 /** Options of `ControlConnection`. */
@@ -126,12 +126,9 @@ export class ControlConnection {
   readonly #heartbeatTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ControlConnectionOptions) {
-    this.#gate = new FrameGate(
-      options.countRequest,
-      WAITING_FACTOR * (options.maxInboundLength ?? DEFAULTS.maxInboundLength),
-    );
     this.#options = { ...DEFAULTS, ...options };
-    const { heartbeatMs, streams } = this.#options;
+    const { countRequest, maxInboundLength, heartbeatMs, streams } = this.#options;
+    this.#gate = new FrameGate(countRequest, maxInboundLength);
     this.#pressure = new Backpressure(this.#options);
     if (streams === undefined) this.#ownStreams = createOwnStreams(this.#options);
     this.#streams = streams ?? (this.#ownStreams as Streams);

@@ -9,7 +9,7 @@ function createFixture() {
     const count = Promise.withResolvers<void>();
     counts.push(count);
     return count.promise;
-  }, 100);
+  }, 25);
   const passed: string[] = [];
   const pass = (name: string, length = 1): void =>
     gate.pass(length, (refusal) => passed.push(refusal === undefined ? name : `no ${name}`));

@@ -7,21 +7,22 @@
 import { LoomError } from "../../protocol/index.ts";
 
 /** How many of the longest frames can wait. */
-export const WAITING_FACTOR = 4;
+const WAITING_FACTOR = 4;
 const MAX_WAITING = 1000;
 
 export class FrameGate {
   readonly #count: (() => Promise<void>) | undefined;
+  /** Maximum characters of the frames that wait. */
   readonly #maxLength: number;
   #waiting = 0;
   /** Characters of the frames that wait. */
   #length = 0;
   #last: Promise<void> = Promise.resolve();
 
-  /** Without `count`, frames pass at once. `maxLength`: maximum characters of the frames that wait. */
+  /** Without `count`, frames pass at once. `maxLength`: maximum characters of one frame. */
   constructor(count: (() => Promise<void>) | undefined, maxLength: number) {
     this.#count = count;
-    this.#maxLength = maxLength;
+    this.#maxLength = WAITING_FACTOR * maxLength;
   }
 
   /** Counts a frame of `length` characters, then calls `act`; with the reason if the frame is refused. `act` must not throw. */

@@ -26,7 +26,7 @@ import type { StreamReader, ReaderEnd, ReadRequest, Streams } from "../streams/s
 import { Backpressure, tooSlow } from "./backpressure.ts";
 import { type LumineInput, readLumineInput } from "./lumine-input.ts";
 import { isSessionIdle, type LumineStart, resolveLumineStart } from "./lumine-start.ts";
-import { FrameGate, WAITING_FACTOR } from "./frame-gate.ts";
+import { FrameGate } from "./frame-gate.ts";
 import { type LumineRefusal, LumineSender } from "./lumine-sender.ts";
 import type { Peer, PeerAccess, PeerClient } from "./peer.ts";
 
@@ -70,7 +70,7 @@ export class LumineConnection implements Peer {
   #isClosed = false;
 
   constructor(options: LumineConnectionOptions) {
-    this.#gate = new FrameGate(options.countRequest, WAITING_FACTOR * options.maxInboundLength);
+    this.#gate = new FrameGate(options.countRequest, options.maxInboundLength);
     this.#options = options;
     this.#pressure = new Backpressure(options);
     this.#sender = new LumineSender(options);

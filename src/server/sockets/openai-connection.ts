@@ -16,7 +16,7 @@ import { isJsonObject, parseJson } from "../../protocol/json.ts";
 import type { Chunk } from "../streams/chunk.ts";
 import type { StreamReader } from "../streams/stream-reader.ts";
 import { Backpressure, tooSlow } from "./backpressure.ts";
-import { FrameGate, WAITING_FACTOR } from "./frame-gate.ts";
+import { FrameGate } from "./frame-gate.ts";
 import type { Peer, PeerClient } from "./peer.ts";
 
 export interface OpenaiConnectionOptions extends PeerClient {
@@ -52,7 +52,7 @@ export class OpenaiConnection implements Peer {
   constructor(options: OpenaiConnectionOptions) {
     this.#options = options;
     this.#pressure = new Backpressure(options);
-    this.#gate = new FrameGate(options.countRequest, WAITING_FACTOR * options.maxMessageBytes);
+    this.#gate = new FrameGate(options.countRequest, options.maxMessageBytes);
   }
 
   /** Handles one message from the client. Ignored after the connection has closed. */
