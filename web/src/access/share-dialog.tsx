@@ -1,6 +1,15 @@
 /** Dialog that creates, lists and revokes the share links of a session. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { Button, CopyButton, Dialog, formatTime, Icon, Spinner, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Button,
+  CopyButton,
+  Dialog,
+  formatTime,
+  Icon,
+  Spinner,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { usePage } from "../shell/page-context.tsx";
 import { SHARE_WORDS } from "./share-words.ts";
 import type { ShareLink } from "./sharing.ts";

@@ -1,7 +1,18 @@
 /** All live and queued runs of the user: approvals to answer first, then runs to watch or stop. */
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { ToolCall } from "loom-agent/client";
-import { ApprovalCard, Button, defineWords, Dialog, formatDuration, Spinner, type UiActions, UiProvider, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  ApprovalCard,
+  Button,
+  defineWords,
+  Dialog,
+  formatDuration,
+  Spinner,
+  type UiActions,
+  UiProvider,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { AGENT_WORDS, describeKind } from "../composer/agent-words.ts";
 import { isOfflineModel } from "../composer/pickers.tsx";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";

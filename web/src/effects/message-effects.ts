@@ -3,7 +3,13 @@
  * appears or it is removed.
  */
 import type { CommandResult, TurnView } from "loom-agent/client";
-import { type ApprovalResponse, createSessionActions, type FeedbackResponse, isAway, type TodoChange } from "../../../src/react/page-parts.ts";
+import {
+  type ApprovalResponse,
+  createSessionActions,
+  type FeedbackResponse,
+  isAway,
+  type TodoChange,
+} from "../../../src/react/page-parts.ts";
 import { may } from "../store/access.ts";
 import { SHELL_WORDS } from "../shell/shell-words.ts";
 import { type AgentSource, chooseAgent, findAgent, findLatestAgent, listAgentOptions } from "../store/agents.ts";

@@ -1,6 +1,14 @@
 /** One frame in full, with buttons to copy it, filter by its element and show the element in the conversation. */
 import type { ReactNode } from "react";
-import { Badge, Button, CopyButton, type ElementTarget, formatNumber, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Badge,
+  Button,
+  CopyButton,
+  type ElementTarget,
+  formatNumber,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import type { ListedFrame } from "./filter-frames.ts";
 import { formatOffset, formatSize } from "./format.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";

@@ -1,7 +1,15 @@
 /** List of the run's frames in any dialect, with filters and the selected frame. */
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { DIALECT_NAMES, type DialectName } from "loom-agent/dialects";
-import { Button, CopyButton, type ElementTarget, formatNumber, IconButton, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Button,
+  CopyButton,
+  type ElementTarget,
+  formatNumber,
+  IconButton,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import {
   countTypes,
   filterFrames,

@@ -4,7 +4,16 @@
  */
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import type { Receiver } from "loom-agent/client";
-import { type ElementTarget, RunItem, type UiActions, UiProvider, UiStateCacheProvider, useRun, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  type ElementTarget,
+  RunItem,
+  type UiActions,
+  UiProvider,
+  UiStateCacheProvider,
+  useRun,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import type { RunRecording } from "./run-recording.ts";
 

@@ -1,7 +1,16 @@
 /** A document of the knowledge base, opened from the list, from a search result, or at a cited passage. */
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import type { Reference } from "loom-agent/client";
-import { Button, Dialog, formatBytes, HighlightedText, RichText, Spinner, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Button,
+  Dialog,
+  formatBytes,
+  HighlightedText,
+  RichText,
+  Spinner,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { findPassage, joinParts } from "./document-parts.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";

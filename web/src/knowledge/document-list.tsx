@@ -1,6 +1,16 @@
 /** List of the documents in the knowledge base. */
 import { memo, type ReactNode, useRef, useState } from "react";
-import { Button, formatBytes, formatNumber, formatTime, Icon, IconButton, Spinner, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  Button,
+  formatBytes,
+  formatNumber,
+  formatTime,
+  Icon,
+  IconButton,
+  Spinner,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { useMay, usePage } from "../shell/page-context.tsx";
 import type { KnowledgeDocument, KnowledgeState } from "../store/knowledge.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";

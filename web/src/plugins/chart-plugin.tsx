@@ -13,7 +13,14 @@ import {
   useState,
 } from "react";
 import type { JsonObject } from "loom-agent/protocol";
-import { type ChartProps, defineWords, Spinner, useHiddenSides, useUi, useWords } from "../../../src/react/page-parts.ts";
+import {
+  type ChartProps,
+  defineWords,
+  Spinner,
+  useHiddenSides,
+  useUi,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { readChartStyle } from "./chart/chart-style.ts";
 import type { ChartOutcome } from "./chart/compute-chart.ts";
 import { createChartWorker } from "./chart/create-chart-worker.ts";

@@ -1,7 +1,14 @@
 /** Page layout: session list, conversation and inspector, side by side on wide screens and stacked on narrow ones. */
 import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useMemo, useRef } from "react";
 import type { SessionView, TurnView } from "loom-agent/client";
-import { type ConversationHandle, createTurnSelector, type ElementTarget, Spinner, useSession, useWords } from "../../../src/react/page-parts.ts";
+import {
+  type ConversationHandle,
+  createTurnSelector,
+  type ElementTarget,
+  Spinner,
+  useSession,
+  useWords,
+} from "../../../src/react/page-parts.ts";
 import { ReadOnlyNote } from "../access/read-only-note.tsx";
 import { Composer } from "../composer/composer.tsx";
 import { Prompts } from "../start/start.tsx";

@@ -5,7 +5,14 @@
  */
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button, type DiagramProps } from "loom-agent/react";
-import { defineWords, ImageViewer, Spinner, useCachedState, useUi, useWords } from "../../../../src/react/page-parts.ts";
+import {
+  defineWords,
+  ImageViewer,
+  Spinner,
+  useCachedState,
+  useUi,
+  useWords,
+} from "../../../../src/react/page-parts.ts";
 import {
   type DiagramDrawing,
   type DiagramOutcome,
