@@ -7,7 +7,16 @@ import { access, constants, rmdir, unlink } from "node:fs/promises";
 import { LoomError } from "../../protocol/index.ts";
 import { defineTool, refineInput } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
-import { dropUndefined } from "../../protocol/drop-undefined.ts";
+import {
+  acceptInteger,
+  acceptNumber,
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  type OptionsOf,
+  type OptionTable,
+  readOptions,
+  withDefault,
+} from "../../protocol/read-options.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { nameSubject } from "../summarize-tool.ts";
 import { toolResult } from "../tool-result.ts";
@@ -43,16 +52,19 @@ export interface FileToolOptions {
   readonly timeoutMs?: number;
 }
 
-const DEFAULTS = {
-  maxReadBytes: 64 * 1024,
-  maxScanBytes: 64 * 1024 * 1024,
-  maxWriteBytes: 1024 * 1024,
-  maxEntries: 1000,
-  maxMatches: 200,
-  maxSearchedBytes: 1024 * 1024,
-  maxDepth: 8,
-  timeoutMs: 30_000,
-};
+/** `defineTool` checks `approval`. */
+const FILE_OPTIONS = {
+  readOnly: withDefault(BOOLEAN_OPTION, false),
+  approval: withDefault<NonNullable<FileToolOptions["approval"]>>(ANY_OPTION, "always"),
+  maxReadBytes: withDefault(acceptNumber(0), 64 * 1024),
+  maxScanBytes: withDefault(acceptNumber(0), 64 * 1024 * 1024),
+  maxWriteBytes: withDefault(acceptNumber(0), 1024 * 1024),
+  maxEntries: withDefault(acceptNumber(0), 1000),
+  maxMatches: withDefault(acceptNumber(0), 200),
+  maxSearchedBytes: withDefault(acceptNumber(0), 1024 * 1024),
+  maxDepth: withDefault(acceptNumber(0), 8),
+  timeoutMs: withDefault(acceptInteger(1), 30_000),
+} as const satisfies OptionTable<FileToolOptions>;
 
 /** Files and folders that one search looks at. */
 const MAX_SEARCHED_ENTRIES = 10_000;
@@ -60,23 +72,24 @@ const MAX_SEARCHED_ENTRIES = 10_000;
 /** Characters reserved for the note after the text of a file. */
 const NOTE_CHARACTERS = 1024;
 
-type FileToolSettings = typeof DEFAULTS & { readonly approval: ApprovalPolicy<{ readonly path: string }> };
+type FileToolSettings = OptionsOf<typeof FILE_OPTIONS>;
 
 /**
  * Creates the tools `read_file`, `list_files`, `search_files`, `write_file` and `delete_file` for the files below `root`. Paths and
  * links that lead out of `root` are rejected with `path_refused`.
  *
- * Throws `tool_invalid` if `root` is empty.
+ * Throws `tool_invalid` if `root` is empty, and `invalid_arguments` for a wrong option.
  */
 export function createFileTools(root: string, options: FileToolOptions = {}): Tool[] {
-  const { readOnly = false, ...given } = options;
-  const settings: FileToolSettings = { ...DEFAULTS, approval: "always", ...dropUndefined(given) };
+  const settings = readOptions(FILE_OPTIONS, options);
   // An empty path would mean the current directory of the process.
   if (typeof root !== "string" || root.trim() === "")
     throw new LoomError("tool_invalid", "The workspace must be the path of a folder");
   const workspace = new Workspace(root);
   const reading = [defineReadFile, defineListFiles, defineSearchFiles].map((define) => define(workspace, settings));
-  const writing = readOnly ? [] : [defineWriteFile(workspace, settings), defineDeleteFile(workspace, settings)];
+  const writing = settings.readOnly
+    ? []
+    : [defineWriteFile(workspace, settings), defineDeleteFile(workspace, settings)];
   return [...reading, ...writing].map((tool) =>
     refineInput<{ readonly path?: string }>(tool, async (input) =>
       input.path === undefined ? input : { ...input, path: await workspace.normalize(input.path) },
