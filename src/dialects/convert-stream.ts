@@ -6,7 +6,7 @@
  */
 import { type EventOf, type EventRecord, isKnownEvent, type Issue, type StampedRecord } from "../protocol/index.ts";
 import { runKey } from "../protocol/match-run.ts";
-import { isAnswerChannel, isTerminal, mayLackRun } from "../protocol/record.ts";
+import { isAnswerChannel, isTerminal, opensNoRun } from "../protocol/record.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { mayHaveUnpairedSurrogate, repairJson } from "../protocol/json.ts";
@@ -192,7 +192,7 @@ function createNodeEntry(): (record: EventRecord) => readonly EventRecord[] {
   return (record) => {
     const { envelope, event } = record;
     // Such a record may belong to the session.
-    if (mayLackRun(event) || !isKnownEvent(event)) return [record];
+    if (!isKnownEvent(event) || opensNoRun(event)) return [record];
     const key = runKey(envelope.session_id, envelope.run_id);
     if (event.type === "run_start") {
       runs.delete(key);

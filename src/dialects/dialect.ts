@@ -56,7 +56,10 @@ export interface Decoder {
 export interface Encoder {
   /** Returns the frames of a record in order: usually one, sometimes none. */
   encode(record: StampedRecord): readonly string[];
-  /** Number of records that wait for a later one before they are sent. */
+  /**
+   * Number of records that the dialect can only send after a later record. Ends of runs that wait for their reply do not
+   * count.
+   */
   readonly held?: number;
   /** Number of records dropped because they belong to no run, in a dialect that cannot carry them. */
   readonly dropped?: number;

@@ -1,18 +1,20 @@
 /**
  * Encoder for dialects whose frames depend on earlier records: one fold per run, and a table with a row per event type.
- * A fold is created by the first record of its run and removed with the last. The end of a run that did not complete is
- * encoded with its reply, which gives no frame. Folds are saved as plain data: their classes have no private fields, and a
+ * A fold is created by the first record of its run and removed with the last. The `run_end` of a run that did not
+ * complete waits for the `reply` of the run and is encoded in its place. Folds are saved as plain data: their classes have no private fields, and a
  * restored fold gets its methods back.
  */
 import { type EventType, isKnownEvent, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
-import { runKey } from "../protocol/match-run.ts";
-import { endsRun, isBeforeReply, mayLackRun } from "../protocol/record.ts";
+import { runKey, sessionPrefix } from "../protocol/match-run.ts";
+import { endsRun, isBeforeReply, opensNoRun } from "../protocol/record.ts";
 import type { EventEncoder, LedgerTable } from "./ledger.ts";
 
 /** Maximum number of live runs per encoder; beyond it the oldest is evicted. */
 const MAX_LIVE_RUNS = 1000;
 const NOTHING: readonly never[] = [];
+/** Stands for the run ID of the records of a stream without run IDs. */
+const UNNAMED = "";
 
 /** An encoder that produces frames of type `Out`: strings, or objects to serialize. */
 export interface FoldEncoder<Out> {
@@ -25,7 +27,7 @@ export interface FoldEncoder<Out> {
 /** The state of a fold encoder: plain data that can be stored. */
 export interface FoldState<Fold, Shared> {
   readonly folds: Map<string, Fold>;
-  /** The run of each session that started last. */
+  /** ID of the run of each session that started last, until it ends; `UNNAMED` if the stream has no run IDs. */
   readonly last: Map<string, string>;
   /** The end of runs that did not complete, until their reply. */
   readonly ends: Map<string, StampedRecord>;
@@ -50,6 +52,7 @@ export interface FoldHooks<Fold, Out = string> {
   after?(fold: Fold, record: StampedRecord): readonly Out[];
   /** Encodes a record outside a run. Without it, such records are dropped. `isLive`: its session has a live run. */
   encodeRunless?(record: StampedRecord, isLive: boolean): readonly Out[];
+  /** See `Encoder.held`. */
   readonly held?: () => number;
 }
 
@@ -73,8 +76,33 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
     return fold;
   }
 
+  /**
+   * Returns the run ID of the record; undefined if it is outside a run. A foreign stream may have no run IDs; its records
+   * belong to one unnamed run. In a stream with run IDs, a record without one may belong only to the session.
+   */
+  function findRun({ envelope: { session_id, run_id }, event }: StampedRecord): string | undefined {
+    if (run_id !== undefined) return run_id;
+    return last.get(session_id) !== UNNAMED && opensNoRun(event) ? undefined : UNNAMED;
+  }
+
+  function encodeOutside(record: StampedRecord): readonly Out[] {
+    const { envelope, event } = record;
+    if (!isKnownEvent(event)) return NOTHING;
+    if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record, hasRun(envelope.session_id));
+    if (hooks.table[event.type].support !== "omitted") state.dropped++;
+    return NOTHING;
+  }
+
   function hasRun(session: string): boolean {
-    return [...folds.keys()].some((key) => key.startsWith(runKey(session, "")));
+    return [...folds.keys()].some((key) => key.startsWith(sessionPrefix(session)));
+  }
+
+  /** Returns the end of a run that did not complete instead of its reply; every other record as it is. */
+  function takeEnd(record: StampedRecord, key: string): StampedRecord {
+    const end = record.event.type === "reply" ? ends.get(key) : undefined;
+    if (end === undefined) return record;
+    ends.delete(key);
+    return { envelope: { ...end.envelope, ...pickPosition(record.envelope) }, event: end.event };
   }
 
   return {
@@ -86,34 +114,16 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
       return hooks.held?.() ?? 0;
     },
     encode(given) {
-      let record = given;
-      const { envelope } = given;
-      let { event } = given;
-      const session = envelope.session_id;
-      let run = envelope.run_id;
-      if (run === undefined) {
-        // A foreign stream may have no run IDs; its records belong to one unnamed run. In a stream with run IDs, a
-        // record without one belongs only to the session.
-        if (last.get(session) !== "" && mayLackRun(event)) {
-          if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record, hasRun(session));
-          if (hooks.table[event.type as EventType].support !== "omitted") state.dropped++;
-          return NOTHING;
-        }
-        // An event of unknown type does not open a run.
-        if (last.get(session) !== "" && !isKnownEvent(event)) return NOTHING;
-        run = "";
-      }
+      const session = given.envelope.session_id;
+      const run = findRun(given);
+      if (run === undefined) return encodeOutside(given);
       const key = runKey(session, run);
-      if (isBeforeReply(event)) {
-        ends.set(key, record);
+      if (isBeforeReply(given.event)) {
+        ends.set(key, given);
         return NOTHING;
       }
-      const end = event.type === "reply" ? ends.get(key) : undefined;
-      if (end !== undefined) {
-        ends.delete(key);
-        ({ event } = end);
-        record = { envelope: { ...end.envelope, ...pickPosition(envelope) }, event };
-      }
+      const record = takeEnd(given, key);
+      const { event } = record;
       const fold = findFold(record, session, run);
       const opening = hooks.before?.(fold, record) ?? NOTHING;
       let frames: readonly Out[] = NOTHING;

@@ -5,11 +5,15 @@
  */
 import { parseJson } from "../protocol/json.ts";
 
-/** Longer texts are not IDs of ours: names have at most 256 characters. */
+/**
+ * Longer texts are not IDs of ours. A name of 256 characters takes at most 2048 of these: 6 bytes per character in JSON
+ * (`\u0001`), and base64 adds a third.
+ */
 const MAX_LENGTH = 8192;
 
-/** `prefix` says what kind of ID it is. The value is any JSON; fields that are undefined are left out. */
+/** `prefix` says what kind of ID it is. The value is an object or list; members of an object that are undefined are left out. */
 export function formatOpaqueId(prefix: string, value: object): string {
+  // Also runs in a browser, which has no Buffer.
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   return `${prefix}${text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;

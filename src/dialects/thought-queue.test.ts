@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { LONG, SAMPLES } from "../../test/sampling.ts";
 import type { AnyEvent, EventOf, StampedRecord } from "../protocol/index.ts";
 import { DIALECTS } from "./dialects.ts";
-import { addToThoughts, BLANK_LINE, flushThoughts, MAX_WAITING, ThoughtQueue } from "./thought-queue.ts";
+import { addPiece, addToThoughts, BLANK_LINE, flushThoughts, MAX_WAITING, ThoughtQueue } from "./thought-queue.ts";
 
 function record(event: AnyEvent, node: string | undefined, event_id: number): StampedRecord {
   const envelope = { session_id: "s", run_id: "r", event_id, ts: 1_700_000_000_000 + event_id };
@@ -217,6 +217,18 @@ describe("the limit of what waits", () => {
     expect(queue.live).toBe("b");
     expect(add(queue, "a", thought("what else"))).toBe("");
     expect(add(queue, "b", finished)).toBe("|what else");
+  });
+
+  test("a piece that waits is not joined to one that has a frame", () => {
+    const queue = new ThoughtQueue();
+    const piece = { content: "x", node: undefined, stage: undefined };
+    addPiece(queue, "a", piece);
+    addPiece(queue, "b", { ...piece, frame: "{}" });
+    addPiece(queue, "b", { ...piece, content: "y" });
+    expect(flushThoughts(queue).map(({ content, frame }) => [content, frame])).toEqual([
+      ["x", "{}"],
+      ["y", undefined],
+    ]);
   });
 
   test("bounds the memory, whatever thoughts do, and nothing is lost", () => {

@@ -5,9 +5,9 @@
  *
  * Invariants:
  * - All thinking is sent, in the order of its thought, and at the latest with the end of the run.
- * - At most `MAX_WAITING` characters wait. Beyond it, the oldest thought that has ended is sent at the next line end of
- *   the live one. If none has ended, the live one is paused: the oldest takes its place, and what the paused one writes
- *   from then on waits like a new thought.
+ * - At most `MAX_WAITING` characters wait. Beyond it, the oldest thoughts that have ended are sent at the next line end of
+ *   the live one, or without one when twice as many wait. If none has ended, the live one is paused: the oldest takes
+ *   its place, and what the paused one writes from then on waits like a new thought.
  * - The state is plain data and part of the saved state of an encoder, with the texts that wait.
  */
 import { isKnownEvent, type StampedRecord } from "../protocol/index.ts";
@@ -176,6 +176,7 @@ function wait(queue: ThoughtQueue, key: string, piece: TextPiece): void {
   const last = thought.pieces.at(-1);
   const isJoined =
     last !== undefined &&
+    last.frame === undefined &&
     piece.frame === undefined &&
     !thought.isNext &&
     last.content.length + piece.content.length <= MAX_JOINED &&

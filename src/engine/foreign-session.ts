@@ -23,8 +23,8 @@ import { waitLonger } from "../log/wait-longer.ts";
 import { type AnyEvent, type EventOf, type EventRecord, isLoomError, LoomError } from "../protocol/index.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { repairJson } from "../protocol/json.ts";
-import { matchRun, mayBeRunless, runKey, type NamedRun } from "../protocol/match-run.ts";
-import { endsRun, isTerminal } from "../protocol/record.ts";
+import { matchRun, runKey, type NamedRun } from "../protocol/match-run.ts";
+import { endsRun, isTerminal, opensNoRun } from "../protocol/record.ts";
 import { TextJoiner } from "../protocol/text-joiner.ts";
 import { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
@@ -189,7 +189,7 @@ export class ForeignSession {
       this.#failRun(run, { message: "The next run started before this one ended", code: "stream_cut" });
       run = undefined;
     }
-    if (run === undefined && mayBeRunless(record)) this.#sequencer.push([draft], { ts });
+    if (run === undefined && name === undefined && opensNoRun(checked)) this.#sequencer.push([draft], { ts });
     else
       this.#writeToRun(run ?? (await this.#begin({ sessionId: envelope.session_id, runId: name }, checked)), draft, ts);
   }

@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createLog } from "../../test/contracts/sender.ts";
+import { LoomError } from "../protocol/index.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
 import { openSession } from "./session.ts";
 
 test("held sessions without work only renew their leases, together, and check once per lease for commands", async () => {
@@ -30,4 +32,27 @@ test("held sessions without work only renew their leases, together, and check on
   expect(calls.length - times.length).toBeLessThanOrEqual(times.length / 2);
   expect(together).toBeLessThanOrEqual(count / 2);
   await Promise.all(sessions.map((session) => session.close()));
+});
+
+test("a failed check after a renewal does not mean that the lease is lost", async () => {
+  const log = await createLog();
+  const lease = await log.acquire("s", { ttlMs: 60, holder: "h" });
+  const listeners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  onTestFinished(() => {
+    process.removeAllListeners("unhandledRejection");
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  });
+  const failure = new LoomError("fenced", "Another session");
+  const seen = new Promise((resolve) => process.once("unhandledRejection", resolve));
+  const lost = vi.fn();
+  const keeper = new LeaseKeeper(log, lease, {
+    ttlMs: 60,
+    onLost: lost,
+    onRenewed: () => {
+      keeper.stop();
+      throw failure;
+    },
+  });
+  expect([await seen, lost.mock.calls]).toEqual([failure, []]);
 });

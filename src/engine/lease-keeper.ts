@@ -72,13 +72,15 @@ export class LeaseKeeper {
     this.#isRenewing = true;
     try {
       this.#lease = await this.#log.renew(this.#lease, this.#options.ttlMs);
-      this.#options.onRenewed();
     } catch (error) {
       if (isLoomError(error, "fenced")) this.#options.onLost(error);
       else if (isLoomError(error, "unknown_session"))
         this.#options.onLost(new LoomError("fenced", "The session was deleted", {}, { cause: error }));
+      // Other failures are retried at the next interval.
+      return;
     } finally {
       this.#isRenewing = false;
     }
+    this.#options.onRenewed();
   }
 }

@@ -1,5 +1,5 @@
 /** Assigns the records of a stream to its live runs: by session and run ID, as far as a record names them. */
-import { type EventRecord, isKnownEvent, mayLackRun } from "./record.ts";
+import { type EventRecord, opensNoRun } from "./record.ts";
 
 /** The session and run ID that the first record of a run names. */
 export interface NamedRun {
@@ -9,18 +9,18 @@ export interface NamedRun {
 
 /** Different pairs have different keys. */
 export function runKey(session: string | undefined, run: string | undefined): string {
-  return `${session?.length ?? "-"}:${session ?? ""}${run === undefined ? "-" : `:${run}`}`;
+  return `${sessionPrefix(session)}${run === undefined ? "-" : `:${run}`}`;
 }
 
-/** True for a record without run ID that can happen outside a run. */
-export function mayBeRunless({ envelope, event }: EventRecord): boolean {
-  return envelope.run_id === undefined && (mayLackRun(event) || !isKnownEvent(event));
+/** The beginning of the keys of all runs of the session, and of no others: its length says where the session ID ends. */
+export function sessionPrefix(session: string | undefined): string {
+  return `${session?.length ?? "-"}:${session ?? ""}`;
 }
 
 /**
- * Finds the run of a record among the live runs, which are stored by `runKey`. If none has the same session and run ID:
- * where only one of the two names a session, the run ID decides, and a record that names neither belongs to the only live
- * run. Returns "several" if more than one run matches.
+ * Finds the run of a record among the live runs, which are stored by `runKey`. If none has the same session and run ID, a
+ * run matches if either it or the record names a session, but not both, and the run IDs agree: they are equal, or the
+ * record names neither session nor run. Returns "several" if more than one run matches.
  */
 export function matchRun<R extends { readonly source: NamedRun }>(
   record: EventRecord,
@@ -28,12 +28,15 @@ export function matchRun<R extends { readonly source: NamedRun }>(
 ): R | "several" | undefined {
   const { session_id, run_id } = record.envelope;
   const same = live.get(runKey(session_id, run_id));
-  if (same !== undefined || record.event.type === "run_start" || mayBeRunless(record)) return same;
+  if (same !== undefined || record.event.type === "run_start") return same;
+  if (run_id === undefined && opensNoRun(record.event)) return undefined;
+  const namesNeither = session_id === undefined && run_id === undefined;
   let found: R | undefined;
   for (const run of live.values()) {
     const { sessionId, runId } = run.source;
-    if ((session_id === undefined) === (sessionId === undefined)) continue;
-    if (run_id !== runId && (run_id !== undefined || session_id !== undefined)) continue;
+    const oneNamesSession = (session_id === undefined) !== (sessionId === undefined);
+    const fits = run_id === runId || namesNeither;
+    if (!oneNamesSession || !fits) continue;
     if (found !== undefined) return "several";
     found = run;
   }

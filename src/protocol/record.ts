@@ -92,6 +92,11 @@ export function mayLackRun({ type }: AnyEvent): boolean {
   return RUNLESS.includes(type);
 }
 
+/** True for events that open no run if none is named: they can happen outside a run, or their type is unknown. */
+export function opensNoRun(event: AnyEvent): boolean {
+  return mayLackRun(event) || !isKnownEvent(event);
+}
+
 /** True for the error that announces another attempt of a run whose process died or that was forked. The run goes on. */
 export function isNextAttempt(event: {
   readonly code?: string | undefined;

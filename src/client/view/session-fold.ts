@@ -5,9 +5,9 @@
  * Folds are mutable, and the immutable view is created on demand: unchanged parts keep their identity, and an event
  * costs the same however long the message, turn or session is.
  */
-import { type AnyEvent, type EventOf, type EventRecord, isKnownEvent } from "../../protocol/index.ts";
+import { type AnyEvent, type EventOf, type EventRecord } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
-import { mayLackRun } from "../../protocol/record.ts";
+import { opensNoRun } from "../../protocol/record.ts";
 import type { ReceiverLimits } from "../limits.ts";
 import type { IssueView, SessionView, StreamState, TurnView } from "../view.ts";
 import { DecisionFold } from "./decision-fold.ts";
@@ -157,7 +157,7 @@ export class SessionFold implements TurnHost {
     } else if (run_id !== undefined && this.#ended.get(run_id) !== undefined && !starts) {
       return this.#refuse(event);
     } else if (run_id === undefined && !starts) {
-      if (mayLackRun(event) || !isKnownEvent(event)) {
+      if (opensNoRun(event)) {
         this.#areOtherFieldsStale = true;
         if (event.type === "todo_list" || event.type === "todo_update") this.takeTodo(event as TodoEvent);
         else if (event.type === "tool_permission" || event.type === "feedback")

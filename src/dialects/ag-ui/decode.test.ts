@@ -8,6 +8,20 @@ const START = { type: "RUN_STARTED", threadId: "t", runId: "r" };
 const END = { type: "RUN_FINISHED", threadId: "t", runId: "r" };
 const message = (type: string): JsonObject => ({ type: `TEXT_MESSAGE_${type}`, messageId: "m", delta: "Hi" });
 
+test("reasoning and the message in it may have IDs that read alike", () => {
+  const check = createStreamCheck(agUi);
+  const reasoning = (type: string, messageId: string): JsonObject => ({ type, messageId, role: "reasoning" });
+  const frames = [
+    START,
+    reasoning("REASONING_START", "message 1"),
+    reasoning("REASONING_MESSAGE_START", "1"),
+    reasoning("REASONING_MESSAGE_END", "1"),
+    reasoning("REASONING_END", "message 1"),
+    END,
+  ];
+  expect(frames.flatMap((frame) => check.check(JSON.stringify(frame)).issues)).toEqual([]);
+});
+
 test.each([
   [[START, message("START"), END], "still open at `RUN_FINISHED`: message m; end each before the run"],
   [[START, message("CONTENT"), END], "there is no open message m; send `TEXT_MESSAGE_START` first"],

@@ -9,6 +9,7 @@ test.each([
   [{ op: "replace", path: "/m", value: 1 }, "there is no `/m`"],
   [{ op: "replace", path: "/n/b/c", value: 1 }, "there is no `/n/b`"],
   [{ op: "add", path: "/n/b/c", value: 1 }, "there is no `/n/b`"],
+  [{ op: "add", path: "/n/a/b", value: 1 }, "`/n/a` has no members"],
   [{ op: "add", path: "/list/3", value: 1 }, "the list has 2 items"],
   [{ op: "add", path: "/list/x", value: 1 }, "the list has 2 items"],
   [{ op: "remove", path: "/list/2" }, "there is no `/list/2`"],

@@ -105,7 +105,8 @@ export class PatchedValue {
       this.#undo.push(() => void list.splice(index, 1, ...known));
       return undefined;
     }
-    if (!isJsonObject(parent)) return this.#describeMissing(tokens.slice(0, -1));
+    if (parent === undefined) return this.#describeMissing(tokens.slice(0, -1));
+    if (!isJsonObject(parent)) return `\`${writePointer(tokens.slice(0, -1))}\` has no members`;
     const object: MutableJsonObject = parent;
     const [isKnown, known] = [Object.hasOwn(object, key), object[key]];
     object[key] = value;

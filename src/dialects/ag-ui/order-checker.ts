@@ -43,6 +43,11 @@ function findStart(thing: Thing): string {
   return Object.keys(REFERENCES).find((type) => REFERENCES[type]?.thing === thing) ?? "";
 }
 
+/** Different things have different keys, whatever their IDs contain. */
+function openKey(thing: Thing, id: string, owner?: string): string {
+  return JSON.stringify([thing, id, owner]);
+}
+
 /** Checks the events of one run. */
 export class OrderChecker {
   /** Names of open things. */
@@ -60,7 +65,7 @@ export class OrderChecker {
     const id = frame[reference.id] as string;
     const owner = typeof frame["subagentRunId"] === "string" ? frame["subagentRunId"] : undefined;
     // A step belongs to the subagent that started it.
-    const key = thing === "step" ? `step ${JSON.stringify([owner ?? null, id])}` : `${thing} ${id}`;
+    const key = openKey(thing, id, thing === "step" ? owner : undefined);
     if (does === "start") {
       if (this.#open.has(key)) report(issues, "ag-ui-open-twice", `${thing} ${id} is already open; end it first`);
       if (thing === "subagent") this.#checkSubagent(id, frame["parentSubagentRunId"], issues);
@@ -86,7 +91,8 @@ export class OrderChecker {
 
   #checkSubagent(id: string, parent: unknown, issues: Issue[]): void {
     if (this.#endedSubagents.has(id)) report(issues, "ag-ui-subagent-again", `subagent ${id} has already ended`);
-    if (typeof parent !== "string" || this.#endedSubagents.has(parent) || this.#open.has(`subagent ${parent}`)) return;
+    if (typeof parent !== "string" || this.#endedSubagents.has(parent) || this.#open.has(openKey("subagent", parent)))
+      return;
     report(issues, "ag-ui-subagent-again", `the parent ${parent} of subagent ${id} was not started`);
   }
 

@@ -27,6 +27,8 @@ import { LUMINE_RULES } from "./rules.ts";
 
 const report = /* @__PURE__ */ createReporter(LUMINE_RULES);
 const MAX_TOOLS = 10_000;
+/** The fields of all frames: the session_id frame has no others. */
+const BASE_FIELDS: readonly string[] = [...(findLumineFrameForm("session_id")?.fields.keys() ?? [])];
 
 export const LUMINE_DECODING: Decoding = {
   createDecoder: createLumineDecoder,
@@ -45,14 +47,12 @@ export const LUMINE_DECODING: Decoding = {
 
 function createLumineDecoder(): Decoder {
   let sessionId: string | undefined;
-  /** Extra fields of the `session_id` frame received since the last [DONE]. */
+  /** The current request: `greeted` after its `session_id` frame, `live` in its run, `over` after its [DONE]. */
+  let state: "new" | "greeted" | "live" | "over" = "new";
+  /** Extra fields of the `session_id` frame, for the first record of its run. */
   let greeting: JsonObject | undefined;
-  let live = false;
-  let everDone = false;
-  /** The previous frame, if it is an error. */
-  let lastError: ErrorFrame | undefined;
-  /** An error that is only the reason of a cancelled run if [DONE] follows. */
-  let heldError: EventRecord | undefined;
+  /** The previous frame, if it is an error. Its record is `held` if it is only the reason of a run that [DONE] ends. */
+  let lastError: { readonly frame: ErrorFrame; readonly held: readonly EventRecord[] } | undefined;
   const reply = new ReplyText({ held: 0 });
   /** Calls that wait for approval, with the arguments shown, so that `running` does not announce them again. */
   const waiting = new BoundedMap<string>(MAX_TOOLS);
@@ -61,43 +61,37 @@ function createLumineDecoder(): Decoder {
     return dropMissing({ session_id: sessionId });
   }
 
+  function takeLastError(): typeof lastError {
+    const taken = lastError;
+    lastError = undefined;
+    return taken;
+  }
+
   /** Starts a run if none is active. */
   function begin(what: string, issues: Issue[]): EventRecord[] {
-    if (live) return [];
-    if (greeting === undefined) {
-      if (everDone) reportAfterDone(issues, what);
-      else report(issues, "lumine-session-first", `the stream starts with ${what} instead of session_id`);
-    }
-    live = true;
-    lastError = undefined;
-    heldError = undefined;
+    if (state === "live") return [];
+    if (state === "over") reportAfterDone(issues, what);
+    if (state === "new") report(issues, "lumine-session-first", `the stream starts with ${what} instead of session_id`);
+    state = "live";
     reply.clear();
     const envelope = withExtra(plainEnvelope(), "lumine", greeting);
     greeting = undefined;
     return [{ envelope, event: { type: "run_start" } }];
   }
 
-  /** True if the last request ended and no `session_id` frame followed. */
-  function isOver(): boolean {
-    return everDone && !live && greeting === undefined;
-  }
-
-  function end(status: string | null, extra: JsonObject | undefined, records: EventRecord[], issues: Issue[]): void {
-    const outcome = outcomeOf(status, lastError);
-    live = false;
-    everDone = true;
+  function end(status: string | null, extra: JsonObject | undefined, issues: Issue[]): readonly EventRecord[] {
+    const outcome = outcomeOf(status, takeLastError()?.frame);
+    state = "over";
     if (reply.overflowed) report(issues, "lumine-reply-limit", "the answer exceeds the limit; the reply is cut off");
     const plain = plainEnvelope();
     const last = withExtra(plain, "lumine", extra);
     const completed = outcome === "completed";
-    records.push({ envelope: completed ? plain : last, event: { type: "run_end", status: outcome } });
-    if (completed) records.push({ envelope: last, event: { type: "reply", reply: reply.toString() } });
+    const ended: EventRecord = { envelope: completed ? plain : last, event: { type: "run_end", status: outcome } };
+    return completed ? [ended, { envelope: last, event: { type: "reply", reply: reply.toString() } }] : [ended];
   }
 
-  function readFrame(raw: JsonObject, type: string, issues: Issue[]): EventRecord[] {
-    // The session_id frame has only the base fields.
-    const base = findLumineFrameForm("session_id")?.fields.keys() ?? [];
-    const missing = [...base].filter((name) => !Object.hasOwn(raw, name));
+  function readFrame(raw: JsonObject, type: string, issues: Issue[]): readonly EventRecord[] {
+    const missing = BASE_FIELDS.filter((name) => !Object.hasOwn(raw, name));
     if (missing.length > 0) report(issues, "lumine-base-fields", `missing fields: ${missing.join(", ")}`);
     const form = findLumineFrameForm(type);
     if (form === undefined)
@@ -110,37 +104,49 @@ function createLumineDecoder(): Decoder {
     return toRecords(frame as unknown as LumineFrame, { ...ids, ...collectExtra(raw, form.fields, "type") }, issues);
   }
 
-  function toRecords(frame: AnyLumineFrame, extra: JsonObject, issues: Issue[]): EventRecord[] {
-    if (frame.type === "session_id") {
-      if (live) report(issues, "lumine-new-request", "a session_id frame precedes the [DONE] of the previous request");
-      live = false;
-      greeting = extra;
-      sessionId = readText(frame.session_id) ?? sessionId;
-      return [];
-    }
-    const named = readText(frame.session_id);
-    if (named !== undefined) {
-      if (sessionId !== undefined && named !== sessionId) {
-        report(
-          issues,
-          "lumine-session-changed",
-          `the stream belongs to session ${sessionId}, but this frame names ${named}`,
-        );
-      }
-      sessionId ??= named;
-    }
+  function toRecords(frame: AnyLumineFrame, extra: JsonObject, issues: Issue[]): readonly EventRecord[] {
+    if (frame.type === "session_id") return greet(frame, extra, issues);
+    checkSession(readText(frame.session_id), issues);
     const isEnd = frame.type === "chunk" && frame.content === DONE;
-    const outside = isOver() && (isEnd || frame.type === "todo_update" || frame.type === "todo_list");
-    if (outside) reportAfterDone(issues, frame.type);
-    // A request that has ended cannot end again.
-    if (outside && isEnd) return [];
-    const records = outside ? [] : begin(frame.type, issues);
+    // A request that has ended cannot end again, and a to-do list can change after it. Anything else begins a run.
+    const isOutside = state === "over" && (isEnd || frame.type === "todo_update" || frame.type === "todo_list");
+    if (isOutside) reportAfterDone(issues, frame.type);
+    if (isOutside && isEnd) return [];
+    const started = isOutside ? [] : begin(frame.type, issues);
+    if (isEnd) return [...started, ...end(frame.status, extra, issues)];
+    const held = takeLastError()?.held ?? [];
+    return [...started, ...held, ...readEvents(frame, extra, issues)];
+  }
+
+  /** A `session_id` frame announces a request. */
+  function greet({ session_id }: AnyLumineFrame, extra: JsonObject, issues: Issue[]): readonly EventRecord[] {
+    if (state === "live")
+      report(issues, "lumine-new-request", "a session_id frame precedes the [DONE] of the previous request");
+    // The previous request was not cancelled by [DONE], so its error is one.
+    const held = takeLastError()?.held ?? [];
+    state = "greeted";
+    greeting = extra;
+    sessionId = readText(session_id) ?? sessionId;
+    return held;
+  }
+
+  function checkSession(named: string | undefined, issues: Issue[]): void {
+    if (named !== undefined && sessionId !== undefined && named !== sessionId) {
+      report(
+        issues,
+        "lumine-session-changed",
+        `the stream belongs to session ${sessionId}, but this frame names ${named}`,
+      );
+    }
+    sessionId ??= named;
+  }
+
+  /** Reads a frame other than `session_id` and [DONE]. */
+  function readEvents(frame: AnyLumineFrame, extra: JsonObject, issues: Issue[]): readonly EventRecord[] {
+    const records: EventRecord[] = [];
     const plain = plainEnvelope();
     const envelope = withExtra(plain, "lumine", extra);
     const add = (event: AnyEvent, at: Envelope = envelope) => records.push({ envelope: at, event });
-    if (heldError !== undefined && !isEnd) records.push(heldError);
-    heldError = undefined;
-    if (!isEnd) lastError = frame.type === "error" ? frame : undefined;
     if (frame.type === "unknown") {
       add({ type: "foreign", dialect: "lumine", frame: frame.frame });
       return records;
@@ -148,10 +154,6 @@ function createLumineDecoder(): Decoder {
     const { type, content, status, tool_use_id: call_id, toolName: name } = frame;
     switch (type) {
       case "chunk":
-        if (content === DONE) {
-          end(status, extra, records, issues);
-          break;
-        }
         reply.add(content);
         add({ type: "message_chunk", content, id: DEFAULT_NODE_NAME });
         break;
@@ -191,8 +193,9 @@ function createLumineDecoder(): Decoder {
         const code = readCode(frame.code);
         const attempt = readAttempt(frame, code);
         const event = dropMissing({ type, message: frame.detail ?? frame.error, code, ...attempt });
-        if (code === "cancelled") heldError = { envelope, event };
-        else add(event);
+        const isHeld = code === "cancelled";
+        lastError = { frame, held: isHeld ? [{ envelope, event }] : [] };
+        if (!isHeld) add(event);
         if (attempt !== undefined) reply.rollBack();
         break;
       }
@@ -220,13 +223,11 @@ function createLumineDecoder(): Decoder {
 
   return createDoneDecoder(createTypedDecoder("frame", readFrame), (issues) => {
     report(issues, "lumine-bare-done", "[DONE] must be the content of a chunk frame");
-    if (isOver()) {
+    if (state === "over") {
       reportAfterDone(issues, DONE);
       return [];
     }
-    const records = begin(DONE, issues);
-    end(null, undefined, records, issues);
-    return records;
+    return [...begin(DONE, issues), ...end(null, undefined, issues)];
   });
 }
 

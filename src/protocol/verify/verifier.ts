@@ -3,9 +3,9 @@
  * reports every broken rule. Memory is bounded, regardless of the length of the stream.
  */
 import { BoundedMap } from "../bounded-map.ts";
-import { matchRun, mayBeRunless, runKey, type NamedRun } from "../match-run.ts";
+import { matchRun, runKey, type NamedRun } from "../match-run.ts";
 import type { EventOf, EventRecord } from "../record.ts";
-import { isTerminal } from "../record.ts";
+import { isTerminal, opensNoRun } from "../record.ts";
 import { createIssueFactory, type Issue } from "../rules.ts";
 import { LIFECYCLE_RULES, type IssueReporter } from "./lifecycle-rules.ts";
 import { RunChecker } from "./run-checker.ts";
@@ -141,7 +141,7 @@ export class Verifier {
       report("after-reply", `run ${id} has ended`);
       return undefined;
     } else if (id === undefined && !starts) {
-      if (mayBeRunless(record)) return undefined;
+      if (opensNoRun(event)) return undefined;
       if (session.sealed) {
         report("after-reply", `\`${event.type}\` follows the end of the run without a new run_start`);
         return undefined;
