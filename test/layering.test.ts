@@ -309,7 +309,7 @@ describe("layering", () => {
     ["server-arrow", "src/server/guard/create-guard.ts", `export { SCOPES } from "../auth/scopes.ts";`],
     ["server-arrow", "src/server/auth/limits/rates.ts", `type Core = import("../../api/server-core.ts").ServerCore;`],
     ["server-arrow", "src/server/http/create-app.ts", `import { OPERATIONS } from "../operations.ts";`],
-    ["server-arrow", "src/server/endpoints/runs.ts", `import { sendPart } from "../clients/ai-sdk/send-part.ts";`],
+    ["server-arrow", "src/server/endpoints/runs.ts", `import { sendSlice } from "../clients/ai-sdk/send-slice.ts";`],
     ["server-arrow", "src/server/sockets/peer.ts", `import type { LoomHandler } from "../loom-handler.ts";`],
     ["node-module", "src/framing/ndjson.ts", `import { readFile } from "node:fs/promises";`],
     ["node-module", "src/client/client.ts", `import fs from "fs";`],

@@ -3,7 +3,7 @@ import { describeApi } from "./api/describe-api.ts";
 import { type AnyOperation, defineOperation, type TaggedOperation } from "./api/operation.ts";
 import type { ServerCore } from "./api/server-core.ts";
 import { AG_UI_OPERATIONS } from "./clients/ag-ui/ag-ui-operations.ts";
-import { AI_SDK_OPERATIONS } from "./clients/ai-sdk/chats.ts";
+import { AI_SDK_OPERATIONS } from "./clients/ai-sdk/chat-endpoints.ts";
 import { CHAT_OPERATIONS } from "./clients/chat/chat.ts";
 import { OPENAI_CHAT_OPERATIONS } from "./clients/openai/chat-completions.ts";
 import { OPENAI_CONVERSATION_OPERATIONS } from "./clients/openai/conversations.ts";

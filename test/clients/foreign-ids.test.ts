@@ -42,7 +42,7 @@ const answered = {
 const resume = [{ interruptId: CALL, status: "resolved", payload: true }];
 const streams = [
   formatStreamId({ session: SESSION, run: RUN }),
-  formatStreamId({ session: SESSION, run: RUN, key: "k", wait: 0 }),
+  formatStreamId({ session: SESSION, run: RUN, key: "k", waitFromId: 0 }),
   formatStreamId({ session: OWN, run: RUN }),
 ];
 

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../src/protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../../src/server/api/operation.ts";
 import type { ServerCore } from "../../src/server/api/server-core.ts";
 import * as protocol from "../../src/server/clients/client-protocol.ts";
-import { sendRunPart } from "../../src/server/clients/send-run-part.ts";
+import { sendRunSlice } from "../../src/server/clients/send-run-slice.ts";
 import { readIdempotencyKey, respondToCommand } from "../../src/server/endpoints/command-endpoint.ts";
 import { findHead } from "../../src/server/endpoints/find-branch.ts";
 import { assertRunStarts } from "../../src/server/endpoints/find-session.ts";
@@ -21,15 +21,15 @@ type ChirpCall = ApiCall<"DisconnectOptions", "Empty">;
 /** A message to a conversation, or the answer to a question. */
 type ChirpInput =
   | { readonly conversation: string; readonly id: string; readonly text: string }
-  | { readonly question: ChirpPart; readonly call: string; readonly yes: boolean };
+  | { readonly question: ChirpSlice; readonly call: string; readonly yes: boolean };
 
 /** The records of a run after `after`, up to the next question or its end. */
-type ChirpPart = protocol.RunPart & { readonly after: number };
+type ChirpSlice = protocol.RunSlice & { readonly after: number };
 
-const CHIRP: protocol.ClientProtocol<ChirpCall, ChirpInput, ChirpPart> = {
+const CHIRP: protocol.ClientProtocol<ChirpCall, ChirpInput, ChirpSlice> = {
   readInput(_core, { body }) {
     const { conversation, id, text, question, call, yes } = body as JsonObject;
-    if (typeof call === "string") return { question: readPart(question), call, yes: yes === true };
+    if (typeof call === "string") return { question: readSlice(question), call, yes: yes === true };
     if (typeof conversation === "string" && typeof id === "string" && typeof text === "string")
       return { conversation, id, text };
     throw refuse("A message needs `conversation`, `id` and `text`", "conversation");
@@ -47,24 +47,24 @@ const CHIRP: protocol.ClientProtocol<ChirpCall, ChirpInput, ChirpPart> = {
     const session = (await findHead(core, caller, input.conversation))?.sessionId ?? input.conversation;
     await protocol.authorizeStart(core, caller, session);
     const message = { session, key: input.id, body: { message: input.text } };
-    return { ...(await protocol.startPart(core, call, message)), after: 0 };
+    return { ...(await protocol.startMessageRun(core, call, message)), after: 0 };
   },
-  sendPart: sendChirps,
+  sendSlice: sendChirps,
 };
 
-function sendChirps(core: ServerCore, call: ChirpCall, part: ChirpPart, leave = {}): Promise<Response> {
-  return sendRunPart(core, call, part, {
+function sendChirps(core: ServerCore, call: ChirpCall, slice: ChirpSlice, leave = {}): Promise<Response> {
+  return sendRunSlice(core, call, slice, {
     dialect: "loom",
     framing: "sse",
-    after: readLastEventId(call.request) ?? String(part.after),
-    headers: { "chirp-part": formatPart(part) },
-    adapt: (reader) => mapReader(reader, chirp(part)),
+    after: readLastEventId(call.request) ?? String(slice.after),
+    headers: { "chirp-slice": formatSlice(slice) },
+    adapt: (reader) => mapReader(reader, chirp(slice)),
     ...leave,
   });
 }
 
 /** A text, a question or the end. A response ends with a question. */
-function chirp(part: ChirpPart): MapFrames {
+function chirp(slice: ChirpSlice): MapFrames {
   return (frames) => {
     const chirps: StreamFrame[] = [];
     for (const { text, cursor } of frames) {
@@ -73,44 +73,45 @@ function chirp(part: ChirpPart): MapFrames {
       if (type === "message_chunk") add({ say: content });
       if (type === "run_end") add({ over: status });
       if (type !== "tool_approval") continue;
-      add({ ask: name, question: formatPart({ ...part, after: parseCursor(cursor).eventId }), call: call_id });
+      add({ ask: name, question: formatSlice({ ...slice, after: parseCursor(cursor).eventId }), call: call_id });
       return { frames: chirps, isLast: true };
     }
     return { frames: chirps, isLast: false };
   };
 }
 
-const formatPart = ({ session, run, after, key }: ChirpPart) => formatOpaqueId("chirp_", { session, run, after, key });
+const formatSlice = ({ session, run, after, key }: ChirpSlice) =>
+  formatOpaqueId("chirp_", { session, run, after, key });
 
-function readPart(id: unknown): ChirpPart {
+function readSlice(id: unknown): ChirpSlice {
   const { session, run, after, key } = (parseOpaqueId("chirp_", id) ?? {}) as JsonObject;
   if (typeof session !== "string" || typeof run !== "string" || typeof after !== "number")
-    throw refuse("The ID is not one of this server", "part");
+    throw refuse("The ID is not one of this server", "slice");
   return { session, run, after, key: typeof key === "string" ? key : undefined };
 }
 
-/** The part that a path names, for a caller who may do this with it. */
-async function openPart(core: ServerCore, { caller, params }: ChirpCall, action: "sessions.read" | "runs.control") {
-  const part = readPart(params["part"]);
-  await core.authorize({ caller, action, session: part.session });
-  await assertRunStarts(core.log, part);
-  return part;
+/** The slice that a path names, for a caller who may do this with it. */
+async function openSlice(core: ServerCore, { caller, params }: ChirpCall, action: "sessions.read" | "runs.control") {
+  const slice = readSlice(params["slice"]);
+  await core.authorize({ caller, action, session: slice.session });
+  await assertRunStarts(core.log, slice);
+  return slice;
 }
 
 const ABOUT = { summary: "Chirp", query: "DisconnectOptions", responses: {} } as const;
 const START = { ...ABOUT, id: "chirp", method: "POST", path: "/chirp", body: "Empty", action: "runs.start" } as const;
-const RESUME = { ...ABOUT, id: "resume", method: "GET", path: "/chirp/{part}", action: "sessions.read" } as const;
-const STOP = { ...ABOUT, id: "stop", method: "POST", path: "/chirp/{part}/stop", action: "runs.control" } as const;
+const RESUME = { ...ABOUT, id: "resume", method: "GET", path: "/chirp/{slice}", action: "sessions.read" } as const;
+const STOP = { ...ABOUT, id: "stop", method: "POST", path: "/chirp/{slice}/stop", action: "runs.control" } as const;
 const operations: readonly AnyOperation[] = [
   defineOperation({ ...START, handle: (core, call: ChirpCall) => protocol.answerClient(core, call, CHIRP) }),
   defineOperation({
     ...RESUME,
-    handle: async (core, call: ChirpCall) => sendChirps(core, call, await openPart(core, call, "sessions.read")),
+    handle: async (core, call: ChirpCall) => sendChirps(core, call, await openSlice(core, call, "sessions.read")),
   }),
   defineOperation({
     ...STOP,
     async handle(core, call: ChirpCall) {
-      const { session, run } = await openPart(core, call, "runs.control");
+      const { session, run } = await openSlice(core, call, "runs.control");
       const id = readIdempotencyKey(call.request);
       return respondToCommand(core, call.caller, { type: "cancel", id, session, run_id: run });
     },
@@ -123,7 +124,7 @@ it("serves a made-up protocol with resume, approval and stop", async () => {
   const { fetch, ran } = await createServerFixture({ script: [ask, { text: "Gone" }, sing], operations });
   const init = { method: "POST", headers: { "content-type": "application/json" } };
   const post = (path: string, body = {}) => fetch(path, { ...init, body: JSON.stringify(body) });
-  const pathOf = (response: Response) => `/chirp/${response.headers.get("chirp-part")}`;
+  const pathOf = (response: Response) => `/chirp/${response.headers.get("chirp-slice")}`;
   const parse = (event?: SseEvent) => JSON.parse(event?.data ?? "{}") as JsonObject;
 
   const first = await post("/chirp", { conversation: "c", id: "m1", text: "Remove it" });

@@ -1,6 +1,14 @@
 /**
  * What the protocols of other clients have in common. Each request is answered in the same steps: read the input, choose
- * the branch of the conversation, start a run there or answer the run that waits, and send this part of the run.
+ * the branch of the conversation, start a run there or answer the run that waits, and send this slice of the run.
+ *
+ * From a message to the chunks of its answer:
+ * - request → command: `startOrAnswer` of the protocol calls `startMessageRun`, and that `endpoints/runs.ts`.
+ * - command → dispatcher: `commands/execute-command.ts` stores the command in the log and calls `runs/run-dispatcher.ts`.
+ * - dispatcher → engine → log: `runs/held-sessions.ts` opens the session; `engine/session.ts` starts the run, and
+ *   `engine/run-writer.ts` writes its records.
+ * - log → reader → chunks: `sendSlice` calls `send-run-slice.ts`; `streams/session-reader.ts` reads the records as frames of
+ *   the dialect, and `streams/stream-response.ts` writes them to the response.
  *
  * The log is authoritative, and a protocol keeps nothing between requests: what a client sends back names the session,
  * the run and the place. What a protocol needs beyond these steps stays in its folder.
@@ -17,8 +25,8 @@ import { executeOrThrow } from "../endpoints/command-endpoint.ts";
 import { startFromBody } from "../endpoints/runs.ts";
 import type { ReadRequest } from "../streams/stream-reader.ts";
 
-/** The part of a run that one response sends. A protocol adds where the part begins and ends. */
-export interface RunPart {
+/** A slice of a run: what one response sends of it. A protocol adds where the slice begins and ends. */
+export interface RunSlice {
   readonly session: string;
   readonly run: string;
   /** ID of the command that starts the run, for a run that may not have started. */
@@ -31,30 +39,30 @@ export type ClientCall = Pick<
   "request" | "caller" | "query" | "node" | "signal" | "upload"
 >;
 
-/** `C` is the call, `I` what the protocol reads from it, and `P` the part of the run that it sends. */
-export interface ClientProtocol<C extends ClientCall, I, P extends RunPart> {
+/** `C` is the call, `I` what the protocol reads from it, and `S` the slice of the run that it sends. */
+export interface ClientProtocol<C extends ClientCall, I, S extends RunSlice> {
   /** Reads the request and checks its form. It looks nothing up. */
   readInput(core: ServerCore, call: C): I;
   /**
-   * Chooses the session of the conversation. Starts a run there with `startPart`, or answers the run that waits with
-   * `sendAnswers`. Authorizes the caller for it. A request that is repeated returns the same part.
+   * Chooses the session of the conversation. Starts a run there with `startMessageRun`, or answers the run that waits with
+   * `sendAnswers`. Authorizes the caller for it. A request that is repeated returns the same slice.
    */
-  startOrAnswer(core: ServerCore, call: C, input: I): Promise<P>;
-  /** Sends the part with `sendRunPart`, to which it passes `leave`: what happens if the client disconnects. */
-  sendPart(core: ServerCore, call: C, part: P, leave: Pick<ReadRequest, "onLeave">): Promise<Response>;
+  startOrAnswer(core: ServerCore, call: C, input: I): Promise<S>;
+  /** Sends the slice with `sendRunSlice`, to which it passes `leave`: what happens if the client disconnects. */
+  sendSlice(core: ServerCore, call: C, slice: S, leave: Pick<ReadRequest, "onLeave">): Promise<Response>;
 }
 
 /** Answers the request of a client. */
-export async function answerClient<C extends ClientCall, I, P extends RunPart>(
+export async function answerClient<C extends ClientCall, I, S extends RunSlice>(
   core: ServerCore,
   call: C,
-  protocol: ClientProtocol<C, I, P>,
+  protocol: ClientProtocol<C, I, S>,
 ): Promise<Response> {
   const { caller, query } = call;
   const input = protocol.readInput(core, call);
   await authorizePolicy(core, caller, query.on_disconnect);
-  const part = await protocol.startOrAnswer(core, call, input);
-  return protocol.sendPart(core, call, part, applyPolicy(core, caller, part, query.on_disconnect));
+  const slice = await protocol.startOrAnswer(core, call, input);
+  return protocol.sendSlice(core, call, slice, applyPolicy(core, caller, slice, query.on_disconnect));
 }
 
 /** Permission to start a run in a session that may not exist yet, and to read its answer. */
@@ -63,8 +71,8 @@ export async function authorizeStart(core: ServerCore, caller: Caller, session: 
   await core.authorize({ caller, action: "sessions.read" });
 }
 
-/** A run that a message started. */
-export interface StartedPart extends RunPart {
+/** The slice of a run that a message started. */
+export interface StartedSlice extends RunSlice {
   readonly key: string;
   /** What the client has to know about its message before the answer. */
   readonly notice?: NoticeCode | undefined;
@@ -80,11 +88,12 @@ interface StartOptions {
 }
 
 /** Starts a run for a message, if the caller may start one in the session. */
-export async function startPart(
+export async function startMessageRun(
   core: ServerCore,
   call: Pick<ClientCall, "caller" | "signal" | "upload">,
   { session, key, body, notice }: StartOptions,
-): Promise<StartedPart> {
+): Promise<StartedSlice> {
+  // `authorizeStart` checked the session that the client named; this can be another version of the conversation.
   await core.authorize({ caller: call.caller, action: "runs.start", session });
   const started = await startFromBody(core, { ...call, body }, session, key);
   return { ...started, notice: await findNotice(core, started, notice) };
@@ -165,7 +174,7 @@ export function createNotice(code: NoticeCode): ChatNotice {
 /** Returns the code for a message that was accepted: that it waits, or else the other one. */
 async function findNotice(
   { log }: Pick<ServerCore, "log">,
-  { session, run }: RunPart,
+  { session, run }: RunSlice,
   other?: NoticeCode,
 ): Promise<NoticeCode | undefined> {
   const live = (await findLiveRun(log, session))?.runId;
@@ -193,7 +202,7 @@ export async function authorizePolicy(core: ServerCore, caller: Caller, policy: 
 export function applyPolicy(
   core: ServerCore,
   caller: Caller,
-  { session, run }: RunPart,
+  { session, run }: RunSlice,
   policy: DisconnectPolicy,
 ): Pick<ReadRequest, "onLeave"> {
   if (policy !== "cancel") return {};

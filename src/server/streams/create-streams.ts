@@ -96,8 +96,8 @@ export function createStreams(options: StreamsOptions): Streams {
     if (strict && DIALECTS[dialect].options.includes("strict")) return { encoderOptions: { strict } };
     if (request.legacy === true && DIALECTS[dialect].options.includes("legacy"))
       return { encoderOptions: { legacy: true } };
-    if (request.version !== undefined && DIALECTS[dialect].options.includes("version"))
-      return { encoderOptions: { version: request.version } };
+    if (request.sdkVersion !== undefined && DIALECTS[dialect].options.includes("version"))
+      return { encoderOptions: { version: request.sdkVersion } };
     const isTimed = options.timestamps === "seconds" && DIALECTS[dialect].options.includes("timestamps");
     const times = isTimed ? ({ timestamps: "seconds" } as const) : {};
     return follow || debug || isTimed ? { encoderOptions: { follow, debug, ...times } } : {};

@@ -16,8 +16,8 @@ export interface StreamSelection {
   readonly strict?: boolean | undefined;
   /** Form for older clients of `ag-ui`. Default: false. */
   readonly legacy?: boolean | undefined;
-  /** Version of the AI SDK that reads `ai-sdk`. Default: 6. */
-  readonly version?: number | undefined;
+  /** Major version of the AI SDK that reads `ai-sdk`. Default: 6. */
+  readonly sdkVersion?: number | undefined;
   /** A cursor, or an event ID in digits. */
   readonly after?: string | undefined;
   readonly skip?: number | undefined;

@@ -1,6 +1,6 @@
 /**
  * Endpoints for clients of AG-UI (`HttpAgent`) and TanStack AI. A thread is a session. One request is one
- * part of a run: from the message of the user, or the answer to an interrupt, until the run ends or waits.
+ * slice of a run: from the message of the user, or the answer to an interrupt, until the run ends or waits.
  */
 import { LoomError } from "../../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";

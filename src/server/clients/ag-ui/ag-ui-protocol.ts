@@ -1,6 +1,6 @@
 /**
  * Answers a request of a client of AG-UI: starts a run for its last message, or passes its answers to the run that waits.
- * The run ID of the client is the ID of the command, so a repeated request is the same part of a run. A thread keeps its ID
+ * The run ID of the client is the ID of the command, so a repeated request is the same slice of a run. A thread keeps its ID
  * while its conversation is forked: it stands for the newest version.
  */
 import type { Log, RunInfo, SessionInfo } from "../../../log/index.ts";
@@ -22,7 +22,7 @@ import {
   type ClientProtocol,
   type NoticeCode,
   sendAnswers,
-  startPart,
+  startMessageRun,
 } from "../client-protocol.ts";
 import { isAbandoned, type ShownRun } from "../is-abandoned.ts";
 import { type AgUiRun, findAgUiRun, findPause, MAX_ANSWERS, nameAnswer } from "./find-run.ts";
@@ -35,14 +35,14 @@ const MAX_COMPARED = 1000;
 
 type RunCall = ApiCall<"AgUiRun", "AgUiInput">;
 
-/** The part of a run that the response to a request sends. */
-interface RequestedPart extends AgUiRun {
+/** The slice of a run that the response to a request sends. */
+interface RequestedSlice extends AgUiRun {
   /** True if the client has received nothing of the run yet. */
   readonly isFirst: boolean;
   readonly notice?: NoticeCode | undefined;
 }
 
-export const AG_UI: ClientProtocol<RunCall, AgUiInput, RequestedPart> = {
+export const AG_UI: ClientProtocol<RunCall, AgUiInput, RequestedSlice> = {
   // What counts as an answer depends on what the run waits for, and a repeated request may contain anything.
   readInput: (_core, { body }) => body,
   async startOrAnswer(core, call, input) {
@@ -66,13 +66,13 @@ export const AG_UI: ClientProtocol<RunCall, AgUiInput, RequestedPart> = {
     if (known !== undefined) return { ...known, isFirst: false };
     return startRun(core, call, await chooseSession(core, call, head));
   },
-  sendPart(core, call, part, leave) {
-    const { isFirst, notice } = part;
+  sendSlice(core, call, slice, leave) {
+    const { isFirst, notice } = slice;
     // A body may have fields of any name.
     const { threadId, runId, parentRunId, protocolVersion, messages } = call.body;
     const sent = dropUndefined({ threadId, runId, parentRunId, protocolVersion, messages });
     const isTanStack = call.request.headers.has("x-run-id");
-    return sendAgUiRun(core, call, part, { ...call.query, ...sent, ...leave, isFirst, notice, isTanStack });
+    return sendAgUiRun(core, call, slice, { ...call.query, ...sent, ...leave, isFirst, notice, isTanStack });
   },
 };
 
@@ -132,7 +132,7 @@ async function showRun(
   return { isKnown, hasText, isOther: said.length > 0 && !hasText };
 }
 
-async function startRun(core: ServerCore, call: RunCall, chosen: ChosenSession): Promise<RequestedPart> {
+async function startRun(core: ServerCore, call: RunCall, chosen: ChosenSession): Promise<RequestedSlice> {
   const { runId, messages } = call.body;
   const { session, isStale } = chosen;
   const { agent } = call.params;
@@ -144,7 +144,11 @@ async function startRun(core: ServerCore, call: RunCall, chosen: ChosenSession):
     ...(isLeft ? { when_busy: "interrupt" as const } : {}),
   };
   const notice = isStale ? "missed_messages" : undefined;
-  return { ...(await startPart(core, call, { session, key: runId, body, notice })), answered: [], isFirst: !isStale };
+  return {
+    ...(await startMessageRun(core, call, { session, key: runId, body, notice })),
+    answered: [],
+    isFirst: !isStale,
+  };
 }
 
 /** Returns the answers in a request. An answer to an unknown interrupt is an approval. */

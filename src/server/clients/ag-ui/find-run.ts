@@ -9,7 +9,7 @@ import { LoomError } from "../../../protocol/index.ts";
 import { findCommand } from "../../commands/execute-command.ts";
 import { findRun } from "../../endpoints/find-session.ts";
 import { readWaits, type WaitKind } from "../../endpoints/waiting-calls.ts";
-import type { RunPart } from "../client-protocol.ts";
+import type { RunSlice } from "../client-protocol.ts";
 
 /** What the client answers: an approval, or a call that it carries out. */
 export interface Answered {
@@ -17,8 +17,8 @@ export interface Answered {
   readonly call: string;
 }
 
-/** The part of a run that one response sends. Its key is the command of the request. */
-export interface AgUiRun extends RunPart {
+/** The slice of a run that one response sends. Its key is the command of the request. */
+export interface AgUiRun extends RunSlice {
   readonly key: string;
   /** What the request answered; empty if it started the run. */
   readonly answered: readonly Answered[];

@@ -1,4 +1,4 @@
-/** Sends the part of a run that a request of an AG-UI client stands for. */
+/** Sends the slice of a run that a request of an AG-UI client stands for. */
 import { NOTICE, THOUGHT_PREFIX } from "../../../dialects/ag-ui/carried-events.ts";
 import { assertCursorOf, formatCursor, parseCursor } from "../../../log/cursor.ts";
 import type { StreamFrame } from "../../../log/index.ts";
@@ -14,7 +14,7 @@ import type { ReadRequest } from "../../streams/stream-reader.ts";
 import { readCursor } from "../../streams/stream-selection.ts";
 import { leadReader } from "../../streams/wrap-reader.ts";
 import { createNotice, type NoticeCode } from "../client-protocol.ts";
-import { sendRunPart } from "../send-run-part.ts";
+import { sendRunSlice } from "../send-run-slice.ts";
 import { createAgUiReader } from "./ag-ui-reader.ts";
 import { type AgUiRun, findPause } from "./find-run.ts";
 import { readResults } from "./read-input.ts";
@@ -65,7 +65,7 @@ export async function sendAgUiRun(
   const isLed = notice !== undefined && position === undefined;
   // The client accepts nothing before `RUN_STARTED`, and the run may have to wait for another one.
   const lead = isLed ? [JSON.stringify({ type: "RUN_STARTED", ...ids }), ...snapshots, writeNotice(notice)] : [];
-  return sendRunPart(core, call, target, {
+  return sendRunSlice(core, call, target, {
     dialect: "ag-ui",
     legacy,
     modes,

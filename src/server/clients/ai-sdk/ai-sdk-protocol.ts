@@ -20,7 +20,7 @@ import { findRun } from "../../endpoints/find-session.ts";
 import { refuse } from "../../endpoints/read-run-input.ts";
 import { listWaiting, readWaits } from "../../endpoints/waiting-calls.ts";
 import { readLooseBody } from "../../guard/assert-known-fields.ts";
-import { authorizeStart, type ClientProtocol, LATE, sendAnswers, startPart } from "../client-protocol.ts";
+import { authorizeStart, type ClientProtocol, LATE, sendAnswers, startMessageRun } from "../client-protocol.ts";
 import { isAbandoned, type ShownRun } from "../is-abandoned.ts";
 import { chooseBranch } from "./choose-branch.ts";
 import {
@@ -32,12 +32,12 @@ import {
   type UiRequest,
   type UserInput,
 } from "./read-ui-request.ts";
-import { findRest, sendPart } from "./send-part.ts";
-import type { SentPart } from "./stream-id.ts";
+import { findRest, sendSlice } from "./send-slice.ts";
+import type { SentSlice } from "./stream-id.ts";
 
 type ChatRequest = ApiCall<"ChatOptions", "Chat">;
 
-export const AI_SDK: ClientProtocol<ChatRequest, UiRequest, SentPart> = {
+export const AI_SDK_PROTOCOL: ClientProtocol<ChatRequest, UiRequest, SentSlice> = {
   readInput: (_core, { body }) => readUiRequest(body.messages ?? []),
   async startOrAnswer(core, call, request) {
     const { caller, body, query } = call;
@@ -49,13 +49,13 @@ export const AI_SDK: ClientProtocol<ChatRequest, UiRequest, SentPart> = {
       deriveSessionId(typeof first === "string" ? toMessageKey(first) : randomUUID(), caller.principal.owner);
     if (input === undefined) await core.authorize({ caller, action: "sessions.read", session: chat });
     await authorizeStart(core, caller, chat);
-    const part =
+    const slice =
       input === undefined
         ? await answerRun(core, call, chat, request)
         : await startChatRun(core, call, chat, { ...request, input });
-    return { ...part, version: query.version };
+    return { ...slice, sdkVersion: query.version };
   },
-  sendPart,
+  sendSlice,
 };
 
 async function startChatRun(
@@ -63,7 +63,7 @@ async function startChatRun(
   call: ChatRequest,
   chat: string,
   { input, known, editsByOmission }: UiRequest & { readonly input: UserInput },
-): Promise<SentPart> {
+): Promise<SentSlice> {
   const { body, query, request, caller, signal } = call;
   const given = request.headers.get("idempotency-key") ?? "";
   const { session, run, notice } = await chooseBranch(core, caller, {
@@ -85,7 +85,7 @@ async function startChatRun(
   const key = given !== "" ? given : id === undefined ? randomUUID() : toMessageKey(id);
   // In turn: of several messages to a run that waits, only the first one cancels it. The others must not cancel the first.
   return startInTurn(core.log, session, async () =>
-    startPart(core, call, { session, key, body: await describeStart(), notice }),
+    startMessageRun(core, call, { session, key, body: await describeStart(), notice }),
   );
 
   async function describeStart(): Promise<StartRun> {
@@ -100,7 +100,7 @@ async function startChatRun(
       request_id: id,
       ...(tools.length === 0 ? {} : { client_tools: tools }),
       ...(instructions === "" ? {} : { instructions }),
-      // Version 5 has no approvals, so its user cannot answer one.
+      // Version 5 of the AI SDK has no approvals, so its user cannot answer one.
       ...(query.version === 5 ? { capabilities: ["tools"] } : {}),
       // A user who writes a message instead of an answer does not want to wait for the answer.
       ...((await isWaiting(core, session)) || (await isAbandoned(core, session, (run) => showRun(known, run)))
@@ -126,7 +126,7 @@ async function answerRun(
   { caller, query }: ChatRequest,
   chat: string,
   { run = "", answers }: UiRequest,
-): Promise<SentPart> {
+): Promise<SentSlice> {
   const { log } = core;
   if (answers.length === 0) throw refuse("The last message has no answer to a tool call", "messages");
   const found = await findBranchWithRun(core, caller, chat, run);

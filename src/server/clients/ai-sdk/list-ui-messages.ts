@@ -13,7 +13,7 @@ import { readPages } from "../../../log/read-pages.ts";
 import type { EventOf, JsonObject, StampedRecord } from "../../../protocol/index.ts";
 import { isTerminal } from "../../../protocol/record.ts";
 import { findSession } from "../../endpoints/find-session.ts";
-import { isWaitingChunk } from "./send-part.ts";
+import { isWaitingChunk } from "./send-slice.ts";
 
 /** A run whose end was not read yet. */
 interface OpenRun {

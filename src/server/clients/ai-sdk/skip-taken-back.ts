@@ -12,7 +12,7 @@ import type { ServerCore } from "../../api/server-core.ts";
 import { findSession } from "../../endpoints/find-session.ts";
 import type { StreamReader } from "../../streams/stream-reader.ts";
 import { mapReader } from "../../streams/wrap-reader.ts";
-import type { SentPart } from "./stream-id.ts";
+import type { SentSlice } from "./stream-id.ts";
 
 /** A step that is taken back: the record that starts it, and the one that takes it back. */
 export interface TakenBack {
@@ -41,7 +41,7 @@ const MAX_WAIT_MS = 10_000;
  */
 export async function findTakenBack(
   { log, runs }: Pick<ServerCore, "log" | "runs">,
-  { session, run }: SentPart,
+  { session, run }: SentSlice,
   signal: AbortSignal,
 ): Promise<readonly TakenBack[]> {
   let deadline: AbortSignal | undefined;

@@ -3,7 +3,8 @@
  * with the cursor as `id`.
  *
  * A client that was disconnected repeats the request with `Last-Event-ID`, as a POST or with an EventSource, and
- * receives the rest of that run; no run is started.
+ * receives the rest of that run; no run is started. Clients of the AI SDK resume elsewhere: `readChat` in
+ * `ai-sdk/chat-endpoints.ts`.
  */
 import { assertCursorOf, parseCursor } from "../../../log/cursor.ts";
 import { dropUndefined } from "../../../protocol/drop-undefined.ts";
@@ -17,7 +18,7 @@ import { startRun } from "../../endpoints/runs.ts";
 import { isRunRead, CURSOR_HEADERS, readLastEventId, sendRun, sendStream } from "../../endpoints/stream-endpoint.ts";
 import { readLooseBody } from "../../guard/assert-known-fields.ts";
 import { isRequestId } from "../../guard/read-request-info.ts";
-import { AI_SDK } from "../ai-sdk/ai-sdk-protocol.ts";
+import { AI_SDK_PROTOCOL } from "../ai-sdk/ai-sdk-protocol.ts";
 import { answerClient, applyPolicy, authorizePolicy } from "../client-protocol.ts";
 
 const ANSWER = {
@@ -47,7 +48,7 @@ const chat = defineOperation<"ChatOptions", "Chat">({
   action: "runs.start",
   responses: { 200: ANSWER },
   async handle(core, call) {
-    if (call.body.messages !== undefined) return answerClient(core, call, AI_SDK);
+    if (call.body.messages !== undefined) return answerClient(core, call, AI_SDK_PROTOCOL);
     const {
       session_id,
       content,
@@ -83,7 +84,7 @@ const chat = defineOperation<"ChatOptions", "Chat">({
   },
 });
 
-const resumeChat = defineOperation<"ResumeChat">({
+const streamToEventSource = defineOperation<"ResumeChat">({
   id: "resumeChat",
   method: "GET",
   path: "/api/chat",
@@ -151,4 +152,4 @@ async function findLatestRun({ log }: ServerCore, session: string): Promise<stri
   return latest?.runId;
 }
 
-export const CHAT_OPERATIONS: readonly AnyOperation[] = [chat, resumeChat];
+export const CHAT_OPERATIONS: readonly AnyOperation[] = [chat, streamToEventSource];

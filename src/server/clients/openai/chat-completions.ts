@@ -11,23 +11,23 @@ import { refuse } from "../../endpoints/read-run-input.ts";
 import { nameRun } from "../../endpoints/resource-paths.ts";
 import type { MapFrames } from "../../streams/wrap-reader.ts";
 import { answerClient, type ClientProtocol } from "../client-protocol.ts";
-import { collectRunPart } from "../send-run-part.ts";
+import { collectRunSlice } from "../send-run-slice.ts";
 import { CompletionFold } from "./fold-completion.ts";
 import {
   answerCalls,
   answerLeft,
   endAtLast,
   type FormattedInput,
-  locatePart,
-  type OpenaiPart,
-  type PartFormat,
+  locateSlice,
+  type OpenaiSlice,
+  type SliceFormat,
   readFormat,
-  streamPart,
+  streamSlice,
 } from "./openai-run.ts";
 import { type OpenaiInput, readChatMessages, readTexts } from "./read-openai-input.ts";
 import { continueConversation, startConversation } from "./start-conversation.ts";
 
-const FORMAT: PartFormat = { dialect: "openai-chat", isLast: isLastChunk };
+const FORMAT: SliceFormat = { dialect: "openai-chat", isLast: isLastChunk };
 /** The last event of a stream. */
 const DONE = "[DONE]";
 /** Errors of answers that no run waits for. The results are then part of the history. */
@@ -54,7 +54,7 @@ const createCompletion = defineOperation<"DisconnectOptions", "OpenaiChatRequest
 
 type CompletionCall = ApiCall<"DisconnectOptions", "OpenaiChatRequest">;
 
-const CHAT_COMPLETIONS: ClientProtocol<CompletionCall, FormattedInput, OpenaiPart> = {
+const CHAT_COMPLETIONS: ClientProtocol<CompletionCall, FormattedInput, OpenaiSlice> = {
   readInput(core, { body }) {
     const { model, messages, response_format, n = 1 } = body;
     core.runs.resolveAgent(model);
@@ -64,19 +64,19 @@ const CHAT_COMPLETIONS: ClientProtocol<CompletionCall, FormattedInput, OpenaiPar
   },
   startOrAnswer: async (core, call, input) =>
     (await continueRun(core, call, input)) ?? (await startRun(core, call, input)),
-  async sendPart(core, call, part, leave) {
+  async sendSlice(core, call, slice, leave) {
     const { stream = false, stream_options } = call.body;
     if (stream) {
       const mapFrames = createFrameMap(stream_options?.["include_usage"] === true);
-      return streamPart(core, call, part, FORMAT, { ...leave, mapFrames, isAwaited: true });
+      return streamSlice(core, call, slice, FORMAT, { ...leave, mapFrames, isAwaited: true });
     }
     const fold = new CompletionFold();
-    const view = { ...locatePart(part, FORMAT), ...leave, follow: true };
-    const isRead = await collectRunPart(core, call, part, view, (text) => {
+    const view = { ...locateSlice(slice, FORMAT), ...leave, follow: true };
+    const isRead = await collectRunSlice(core, call, slice, view, (text) => {
       fold.add(text);
       return isLastChunk(text);
     });
-    return isRead ? Response.json(fold.finish(nameRun(part))) : answerLeft();
+    return isRead ? Response.json(fold.finish(nameRun(slice))) : answerLeft();
   },
 };
 
@@ -85,7 +85,7 @@ async function continueRun(
   core: ServerCore,
   call: CompletionCall,
   input: OpenaiInput,
-): Promise<OpenaiPart | undefined> {
+): Promise<OpenaiSlice | undefined> {
   const { answers, endsWithAnswers } = input;
   if (!endsWithAnswers || answers.length === 0) return undefined;
   try {
@@ -96,7 +96,7 @@ async function continueRun(
   }
 }
 
-async function startRun(core: ServerCore, call: CompletionCall, input: FormattedInput): Promise<OpenaiPart> {
+async function startRun(core: ServerCore, call: CompletionCall, input: FormattedInput): Promise<OpenaiSlice> {
   const { body, request } = call;
   const { output_schema } = input;
   const { model, tools, tool_choice, reasoning_effort: effort } = body;

@@ -11,7 +11,7 @@ import { toJsonObject } from "../../../protocol/json.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import { findRun, findSession } from "../../endpoints/find-session.ts";
 import { ResponseFold } from "./fold-response.ts";
-import type { OpenaiPart } from "./openai-run.ts";
+import type { OpenaiSlice } from "./openai-run.ts";
 
 /** Files are sent with their items; a page ends when they have this many bytes. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
@@ -89,7 +89,7 @@ async function readRun(log: Log, info: SessionInfo, run: RunInfo): Promise<RunIt
 }
 
 /** Lists what a client sent for a response. Throws `unknown_session` and `unknown_run`. */
-export async function listInputItems(log: Log, { session, run, after }: OpenaiPart): Promise<readonly JsonObject[]> {
+export async function listInputItems(log: Log, { session, run, after }: OpenaiSlice): Promise<readonly JsonObject[]> {
   const { inputs, attachments } = await readRun(log, await findSession(log, session), await findRun(log, session, run));
   const sent = inputs.filter((input) => input.after === after);
   return sent.map(({ item }) => {

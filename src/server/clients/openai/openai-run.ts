@@ -1,6 +1,6 @@
 /**
  * What the endpoints for Chat Completions and Responses share: how a request becomes a run, how answers reach a run that
- * waits, and which part of a run a message is. A run that waits for the client consists of several messages.
+ * waits, and which slice of a run a message is. A run that waits for the client consists of several messages.
  */
 import { hash } from "node:crypto";
 import type { DialectName } from "../../../dialects/index.ts";
@@ -21,15 +21,15 @@ import { nameRun } from "../../endpoints/resource-paths.ts";
 import { startFromBody } from "../../endpoints/runs.ts";
 import type { ReadRequest } from "../../streams/stream-reader.ts";
 import { holdReader, type MapFrames, mapReader } from "../../streams/wrap-reader.ts";
-import { type RunPart, sendAnswers } from "../client-protocol.ts";
-import { collectRunPart, sendRunPart } from "../send-run-part.ts";
+import { type RunSlice, sendAnswers } from "../client-protocol.ts";
+import { collectRunSlice, sendRunSlice } from "../send-run-slice.ts";
 import type { OpenaiAnswer, OpenaiInput, OpenaiMessage } from "./read-openai-input.ts";
 import { watchOpening } from "./run-failure.ts";
 
 export type OpenaiCall = Pick<ApiCall<"Empty", "Empty">, "caller" | "signal" | "upload">;
 
 /** One message of a run: the records after `after`, up to the end of the run or the next wait for the client. */
-export interface OpenaiPart extends RunPart {
+export interface OpenaiSlice extends RunSlice {
   readonly after: number;
 }
 
@@ -40,7 +40,7 @@ export interface FormattedInput extends OpenaiInput {
 }
 
 /** How a dialect ends a message. */
-export interface PartFormat {
+export interface SliceFormat {
   readonly dialect: DialectName;
   readonly isLast: (text: string) => boolean;
 }
@@ -80,7 +80,7 @@ export async function startOpenaiRun(
   input: OpenaiInput,
   about: OpenaiRunRequest,
   { session, key, hasHistory }: { readonly session: string; readonly key: string; readonly hasHistory?: boolean },
-): Promise<OpenaiPart> {
+): Promise<OpenaiSlice> {
   const { model, tools, tool_choice, effort, output_schema, ...rest } = about;
   const { instructions } = input;
   const reasoning = typeof effort === "string" ? EFFORTS[effort] : undefined;
@@ -172,15 +172,15 @@ export function readFormat(
 const ANY_OBJECT: JsonObject = { schema: { type: "object" } };
 
 /**
- * Sends the answers of the client to the run that waits for them. Returns the part of the run that goes on. A request
- * that is repeated returns the same part. Throws `unknown_session`, `unknown_call`, `already_answered` and others.
+ * Sends the answers of the client to the run that waits for them. Returns the slice of the run that goes on. A request
+ * that is repeated returns the same slice. Throws `unknown_session`, `unknown_call`, `already_answered` and others.
  */
 export async function answerCalls(
   core: ServerCore,
   call: OpenaiCall,
   answers: readonly OpenaiAnswer[],
-  format: PartFormat,
-): Promise<OpenaiPart> {
+  format: SliceFormat,
+): Promise<OpenaiSlice> {
   const [first] = answers;
   if (first === undefined) throw refuse("There is no answer", "input");
   const { session, run, after } = first.of;
@@ -198,31 +198,31 @@ export async function answerCalls(
   return findPartAt(core, call, { session, run, after }, last, format);
 }
 
-/** Finds the part of a run that has the record `eventId`, or the one after `part` if it is undefined. */
+/** Finds the slice of a run that has the record `eventId`, or the one after `slice` if it is undefined. */
 async function findPartAt(
   core: ServerCore,
   call: OpenaiCall,
-  part: OpenaiPart,
+  slice: OpenaiSlice,
   eventId: number | undefined,
-  format: PartFormat,
-): Promise<OpenaiPart> {
-  let { after } = part;
-  await collectRunPart(core, call, part, { ...locatePart(part, format), follow: false }, (text, cursor) => {
+  format: SliceFormat,
+): Promise<OpenaiSlice> {
+  let { after } = slice;
+  await collectRunSlice(core, call, slice, { ...locateSlice(slice, format), follow: false }, (text, cursor) => {
     if (!format.isLast(text)) return false;
     const end = parseCursor(cursor).eventId;
     if (eventId !== undefined && end >= eventId) return true;
     after = end;
     return eventId === undefined;
   });
-  return { ...part, after };
+  return { ...slice, after };
 }
 
-/** Where a reader of this part starts. */
-export function locatePart({ after }: OpenaiPart, { dialect }: PartFormat) {
+/** Where a reader of this slice starts. */
+export function locateSlice({ after }: OpenaiSlice, { dialect }: SliceFormat) {
   return { dialect, after: after === 0 ? undefined : String(after) };
 }
 
-interface StreamPartOptions extends Pick<ReadRequest, "onLeave"> {
+interface StreamSliceOptions extends Pick<ReadRequest, "onLeave"> {
   readonly mapFrames: MapFrames;
   /** True: wait for the first answer of the model, so that a refusal of its provider is the status of the response. */
   readonly isAwaited: boolean;
@@ -234,28 +234,28 @@ interface StreamPartOptions extends Pick<ReadRequest, "onLeave"> {
  */
 const MAX_WAIT_MS = 10_000;
 
-/** Sends a part as server-sent events, up to its last frame. */
-export function streamPart(
+/** Sends a slice as server-sent events, up to its last frame. */
+export function streamSlice(
   core: ServerCore,
   call: OpenaiCall & Pick<ApiCall<"Empty", "Empty">, "node">,
-  part: OpenaiPart,
-  format: PartFormat,
-  { onLeave, mapFrames, isAwaited }: StreamPartOptions,
+  slice: OpenaiSlice,
+  format: SliceFormat,
+  { onLeave, mapFrames, isAwaited }: StreamSliceOptions,
 ): Promise<Response> {
-  return sendRunPart(core, call, part, {
-    ...locatePart(part, format),
+  return sendRunSlice(core, call, slice, {
+    ...locateSlice(slice, format),
     onLeave,
     framing: "sse",
     isCutHard: true,
     adapt(reader) {
       const mapped = mapReader(reader, mapFrames);
-      return isAwaited ? holdReader(mapped, { isDecided: watchOpening(nameRun(part)), maxMs: MAX_WAIT_MS }) : mapped;
+      return isAwaited ? holdReader(mapped, { isDecided: watchOpening(nameRun(slice)), maxMs: MAX_WAIT_MS }) : mapped;
     },
   });
 }
 
-/** Returns the frames up to the last one of a part. */
-export function endAtLast({ isLast }: PartFormat): MapFrames {
+/** Returns the frames up to the last one of a slice. */
+export function endAtLast({ isLast }: SliceFormat): MapFrames {
   return (frames) => {
     const end = frames.findIndex(({ text }) => isLast(text));
     if (end === -1) return { frames, isLast: false };

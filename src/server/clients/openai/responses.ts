@@ -1,5 +1,5 @@
 /**
- * The Responses API. A response is a run, or a part of one that waits for the client; its ID names session and run. The
+ * The Responses API. A response is a run, or a slice of one that waits for the client; its ID names session and run. The
  * session is the conversation.
  */
 import { formatOpenaiId } from "../../../dialects/openai-id.ts";
@@ -21,7 +21,7 @@ import { refuse } from "../../endpoints/read-run-input.ts";
 import { nameRun } from "../../endpoints/resource-paths.ts";
 import type { MapFrames } from "../../streams/wrap-reader.ts";
 import { answerClient, type ClientProtocol } from "../client-protocol.ts";
-import { collectRunPart } from "../send-run-part.ts";
+import { collectRunSlice } from "../send-run-slice.ts";
 import { listInputItems } from "./conversation-items.ts";
 import { listOf } from "./conversations.ts";
 import { ResponseFold } from "./fold-response.ts";
@@ -29,10 +29,10 @@ import {
   answerLeft,
   endAtLast,
   type FormattedInput,
-  locatePart,
+  locateSlice,
   type OpenaiCall,
-  type OpenaiPart,
-  streamPart,
+  type OpenaiSlice,
+  streamSlice,
   unknownResponse,
 } from "./openai-run.ts";
 import { watchOpening } from "./run-failure.ts";
@@ -59,28 +59,33 @@ const createResponse = defineOperation<"DisconnectOptions", "OpenaiResponsesRequ
   handle: (core, call) => answerClient(core, call, RESPONSES),
 });
 
-const RESPONSES: ClientProtocol<ApiCall<"DisconnectOptions", "OpenaiResponsesRequest">, FormattedInput, OpenaiPart> = {
+const RESPONSES: ClientProtocol<ApiCall<"DisconnectOptions", "OpenaiResponsesRequest">, FormattedInput, OpenaiSlice> = {
   readInput: (core, { body }) => readResponseRequest(core, body),
   startOrAnswer: (core, call, input) => startResponse(core, { ...call, key: readIdempotencyKey(call.request) }, input),
-  async sendPart(core, call, part, leave) {
+  async sendSlice(core, call, slice, leave) {
     const { stream = false, background = false } = call.body;
     const isAwaited = !background;
     const mapFrames = endAtLast(RESPONSES_FORMAT);
-    if (stream) return streamPart(core, call, part, RESPONSES_FORMAT, { ...leave, mapFrames, isAwaited });
-    const isDecided = isAwaited ? watchOpening(nameRun(part)) : undefined;
-    const response = await readPart(core, call, part, { follow: isAwaited, isDecided, ...leave });
+    if (stream) return streamSlice(core, call, slice, RESPONSES_FORMAT, { ...leave, mapFrames, isAwaited });
+    const isDecided = isAwaited ? watchOpening(nameRun(slice)) : undefined;
+    const response = await readSlice(core, call, slice, { follow: isAwaited, isDecided, ...leave });
     return response === undefined ? answerLeft() : Response.json(response);
   },
 };
 
 /** Authorizes the caller for the session of a response. */
-async function openResponse(core: ServerCore, { caller }: OpenaiCall, id: string, action: Action): Promise<OpenaiPart> {
-  const part = readResponseId(id);
-  await core.authorize({ caller, action, session: part.session });
-  return part;
+async function openResponse(
+  core: ServerCore,
+  { caller }: OpenaiCall,
+  id: string,
+  action: Action,
+): Promise<OpenaiSlice> {
+  const slice = readResponseId(id);
+  await core.authorize({ caller, action, session: slice.session });
+  return slice;
 }
 
-interface ReadPartOptions {
+interface ReadSliceOptions {
   readonly follow: boolean;
   readonly onLeave?: (() => void) | undefined;
   /** Called with the events until it returns true. What it throws refuses the request. */
@@ -88,22 +93,22 @@ interface ReadPartOptions {
 }
 
 /** Reads a response as far as it has come, or to its end. Returns undefined if the client disconnected. */
-async function readPart(
+async function readSlice(
   core: ServerCore,
   call: OpenaiCall,
-  part: OpenaiPart,
-  { isDecided = () => true, ...options }: ReadPartOptions,
+  slice: OpenaiSlice,
+  { isDecided = () => true, ...options }: ReadSliceOptions,
 ): Promise<OpenaiResponse | undefined> {
-  const { session, run, after } = part;
+  const { session, run, after } = slice;
   const id = formatOpenaiId("response", { session, run, after });
-  if (!options.follow && (await core.log.getRun(session, run)) === undefined) return readQueued(core, part, id);
+  if (!options.follow && (await core.log.getRun(session, run)) === undefined) return readQueued(core, slice, id);
   const fold = new ResponseFold();
   let hasDecided = false;
-  const isRead = await collectRunPart(
+  const isRead = await collectRunSlice(
     core,
     call,
-    part,
-    { ...locatePart(part, RESPONSES_FORMAT), ...options },
+    slice,
+    { ...locateSlice(slice, RESPONSES_FORMAT), ...options },
     (text) => {
       hasDecided ||= isDecided(text);
       fold.add(text);
@@ -113,22 +118,22 @@ async function readPart(
   if (!isRead) return undefined;
   const response = fold.finish();
   if (response !== undefined) return response;
-  // The part after a wait begins with the next record. Nothing follows the last record of the run.
+  // The slice after a wait begins with the next record. Nothing follows the last record of the run.
   const { lastId = Number.POSITIVE_INFINITY } = (await core.log.getRun(session, run)) ?? {};
   if (lastId <= after) throw unknownResponse(id);
   return describeQueuedResponse(id, { status: "in_progress", model: "" });
 }
 
 /** A response whose run waits for another one. */
-async function readQueued(core: ServerCore, part: OpenaiPart, id: string): Promise<OpenaiResponse> {
-  const { body, createdAt: time } = await findQueued(core, part, id);
+async function readQueued(core: ServerCore, slice: OpenaiSlice, id: string): Promise<OpenaiResponse> {
+  const { body, createdAt: time } = await findQueued(core, slice, id);
   const { agent } = body;
   const about = { status: "queued", model: typeof agent === "string" ? agent : "" } as const;
   return describeQueuedResponse(id, { ...about, createdAt: Math.floor(time / 1000) }, body as DescribedRun);
 }
 
 /** The command that starts the run of a response. Throws `unknown_run`. */
-async function findQueued({ log }: ServerCore, { session, run }: OpenaiPart, id: string): Promise<CommandState> {
+async function findQueued({ log }: ServerCore, { session, run }: OpenaiSlice, id: string): Promise<CommandState> {
   const pending = await log.listPending(session, log.limits.maxPendingCommands).catch(() => []);
   const command = pending.find(({ kind, body }) => kind === "enqueue" && body["run_id"] === run);
   if (command === undefined) throw unknownResponse(id);
@@ -149,21 +154,21 @@ const getResponse = defineOperation<"OpenaiReadResponse">({
   },
   async handle(core, call) {
     const id = call.params["response"] ?? "";
-    const part = await openResponse(core, call, id, "sessions.read");
+    const slice = await openResponse(core, call, id, "sessions.read");
     const { stream = false, starting_after: last } = call.query;
     const first = last === undefined ? 0 : last + 1;
     if (stream) {
-      const isStarted = (await core.log.getRun(part.session, part.run)) !== undefined;
+      const isStarted = (await core.log.getRun(slice.session, slice.run)) !== undefined;
       // With the command, the stream ends if the run is cancelled before it starts.
-      const started = isStarted ? part : { ...part, key: (await findQueued(core, part, id)).commandId };
-      return streamPart(core, call, started, RESPONSES_FORMAT, { mapFrames: skipFrames(first), isAwaited: false });
+      const started = isStarted ? slice : { ...slice, key: (await findQueued(core, slice, id)).commandId };
+      return streamSlice(core, call, started, RESPONSES_FORMAT, { mapFrames: skipFrames(first), isAwaited: false });
     }
-    const response = await readPart(core, call, part, { follow: false });
+    const response = await readSlice(core, call, slice, { follow: false });
     return response === undefined ? answerLeft() : Response.json(response);
   },
 });
 
-/** Leaves out the first frames of a part. A part has one frame per `sequence_number`, from 0. */
+/** Leaves out the first frames of a slice. A slice has one frame per `sequence_number`, from 0. */
 function skipFrames(count: number): MapFrames {
   const cut = endAtLast(RESPONSES_FORMAT);
   let left = count;
@@ -190,13 +195,13 @@ const cancelResponse = defineOperation({
   },
   async handle(core, call) {
     const id = call.params["response"] ?? "";
-    const part = await openResponse(core, call, id, "runs.control");
-    await core.authorize({ caller: call.caller, action: "sessions.read", session: part.session });
-    const { session, run } = part;
+    const slice = await openResponse(core, call, id, "runs.control");
+    await core.authorize({ caller: call.caller, action: "sessions.read", session: slice.session });
+    const { session, run } = slice;
     const key = readIdempotencyKey(call.request);
     const isKnown = (await core.log.getRun(session, run)) !== undefined;
     // The ID of a response exists only after its request, so there is no run to wait for.
-    if (!isKnown && (await findCommand(core.log, session, key)) === undefined) await findQueued(core, part, id);
+    if (!isKnown && (await findCommand(core.log, session, key)) === undefined) await findQueued(core, slice, id);
     try {
       await executeOrThrow(core, call.caller, { type: "cancel", id: key, session, run_id: run });
     } catch (error) {
@@ -205,7 +210,7 @@ const cancelResponse = defineOperation({
     }
     const isStarted = (await core.log.getRun(session, run)) !== undefined;
     if (!isStarted) return Response.json(describeQueuedResponse(id, { status: "cancelled", model: "" }));
-    const response = await readPart(core, call, part, { follow: true });
+    const response = await readSlice(core, call, slice, { follow: true });
     return response === undefined ? answerLeft() : Response.json(response);
   },
 });
@@ -222,11 +227,11 @@ const deleteResponse = defineOperation({
   responses: { 200: { description: "Deleted", shape: "OpenaiDeleted" } },
   async handle(core, call) {
     const id = call.params["response"] ?? "";
-    const part = await openResponse(core, call, id, "sessions.delete");
-    await findRun(core.log, part.session, part.run);
-    const runs = await core.log.listRuns(part.session, { limit: 2 });
+    const slice = await openResponse(core, call, id, "sessions.delete");
+    await findRun(core.log, slice.session, slice.run);
+    const runs = await core.log.listRuns(slice.session, { limit: 2 });
     if (runs.length !== 1) throw refuse("The session has other responses; delete the session instead", "response");
-    await deleteSessionAndBlobs(commandHostFor(core, call.caller), core.blobs, part.session);
+    await deleteSessionAndBlobs(commandHostFor(core, call.caller), core.blobs, slice.session);
     return Response.json({ id, object: "response", deleted: true });
   },
 });
@@ -241,8 +246,8 @@ const listResponseInput = defineOperation({
   responses: { 200: { description: "Input items", shape: "OpenaiList" } },
   async handle(core, call) {
     const id = call.params["response"] ?? "";
-    const part = await openResponse(core, call, id, "sessions.read");
-    return listOf(await listInputItems(core.log, part), false);
+    const slice = await openResponse(core, call, id, "sessions.read");
+    return listOf(await listInputItems(core.log, slice), false);
   },
 });
 

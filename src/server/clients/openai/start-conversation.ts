@@ -22,7 +22,7 @@ import { findHead } from "../../endpoints/find-branch.ts";
 import { findNextRun } from "../../endpoints/find-session.ts";
 import { readAnswers, readRunStart, squash } from "../../endpoints/run-records.ts";
 import { authorizeStart } from "../client-protocol.ts";
-import { type OpenaiCall, type OpenaiPart, type OpenaiRunRequest, startOpenaiRun } from "./openai-run.ts";
+import { type OpenaiCall, type OpenaiSlice, type OpenaiRunRequest, startOpenaiRun } from "./openai-run.ts";
 import type { OpenaiInput, OpenaiMessage } from "./read-openai-input.ts";
 
 /** How often the session is looked up again because another message took its place. */
@@ -62,7 +62,7 @@ export async function continueConversation(
   input: OpenaiInput,
   about: OpenaiRunRequest,
   conversation: NamedConversation,
-): Promise<OpenaiPart> {
+): Promise<OpenaiSlice> {
   const { named, key } = conversation;
   await authorizeStart(core, call.caller, named);
   const session = await findVersion(core, call, conversation);
@@ -103,7 +103,7 @@ export async function startConversation(
   input: OpenaiInput,
   given: OpenaiRunRequest,
   key: string,
-): Promise<OpenaiPart> {
+): Promise<OpenaiSlice> {
   const digests = digestConversation(input);
   const { content, position } = digests;
   // With the key, the same message of another request is another command.

@@ -24,10 +24,10 @@ import {
   answerCalls,
   endAtLast,
   type FormattedInput,
-  locatePart,
+  locateSlice,
   type OpenaiCall,
-  type OpenaiPart,
-  type PartFormat,
+  type OpenaiSlice,
+  type SliceFormat,
   readFormat,
   startOpenaiRun,
   unknownResponse,
@@ -35,7 +35,7 @@ import {
 import { assertMetadata, readResponseInput } from "./read-openai-input.ts";
 import { continueConversation, startConversation } from "./start-conversation.ts";
 
-export const RESPONSES_FORMAT: PartFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
+export const RESPONSES_FORMAT: SliceFormat = { dialect: "openai-responses", isLast: isLastResponseEvent };
 /** Least time between two checks whether a message has started its run, in milliseconds. */
 const PAUSE_MS = 50;
 
@@ -57,8 +57,8 @@ export function readResponseRequest(core: ServerCore, body: OpenaiResponsesReque
   return { ...read, instructions: given, output_schema };
 }
 
-/** Starts the run of a request, or sends its answers. Returns the part of the run that is the response. */
-export function startResponse(core: ServerCore, call: ResponsesCall, input: FormattedInput): Promise<OpenaiPart> {
+/** Starts the run of a request, or sends its answers. Returns the slice of the run that is the response. */
+export function startResponse(core: ServerCore, call: ResponsesCall, input: FormattedInput): Promise<OpenaiSlice> {
   const isAnswer = input.endsWithAnswers && input.answers.length > 0;
   return isAnswer ? answerCalls(core, call, input.answers, RESPONSES_FORMAT) : startRun(core, call, input);
 }
@@ -68,16 +68,16 @@ export async function openResponseStream(core: ServerCore, call: ResponsesCall):
   const { caller, query, body } = call;
   const input = readResponseRequest(core, body);
   await authorizePolicy(core, caller, query.on_disconnect);
-  const part = await startResponse(core, call, input);
-  const { session, run, key: command } = part;
-  const view = { ...locatePart(part, RESPONSES_FORMAT), ...applyPolicy(core, caller, part, query.on_disconnect) };
+  const slice = await startResponse(core, call, input);
+  const { session, run, key: command } = slice;
+  const view = { ...locateSlice(slice, RESPONSES_FORMAT), ...applyPolicy(core, caller, slice, query.on_disconnect) };
   const reader = await openReader(core, call, session, { ...view, run, command, follow: true, transport: "control" });
   if (reader === undefined) return undefined;
   return mapReader(endUnstarted(reader, { run, ...RESPONSES_FORMAT }), endAtLast(RESPONSES_FORMAT));
 }
 
 /** Starts a run in a new session, or in the one that the request continues. */
-async function startRun(core: ServerCore, call: ResponsesCall, input: FormattedInput): Promise<OpenaiPart> {
+async function startRun(core: ServerCore, call: ResponsesCall, input: FormattedInput): Promise<OpenaiSlice> {
   const { body, key, caller } = call;
   const { output_schema } = input;
   const { model, tools, tool_choice, previous_response_id: previous, conversation } = body;
@@ -119,7 +119,7 @@ async function startRun(core: ServerCore, call: ResponsesCall, input: FormattedI
 async function findBranch(
   core: ServerCore,
   { caller, signal }: OpenaiCall,
-  before: OpenaiPart,
+  before: OpenaiSlice,
   key: string,
 ): Promise<string | CommandState> {
   const { log } = core;
@@ -165,8 +165,8 @@ async function awaitStart(
 }
 
 /** Throws `unknown_run` unless the ID can name a response. */
-export function readResponseId(id: string): OpenaiPart {
-  const part = parseOpenaiId("response", id);
-  if (part === undefined) throw unknownResponse(id);
-  return part;
+export function readResponseId(id: string): OpenaiSlice {
+  const slice = parseOpenaiId("response", id);
+  if (slice === undefined) throw unknownResponse(id);
+  return slice;
 }

@@ -1,6 +1,8 @@
 /**
- * Endpoints of AI SDK chats beside `POST /api/chat`: resume a stream, stop a run, and read the messages. A chat is a
- * session; its ID is that of the session. Clients also send the IDs of streams to these paths.
+ * Endpoints of AI SDK chats beside `POST /api/chat`: resume a stream, stop a run, and read the messages. `POST /api/chat`
+ * itself is in `chat/chat.ts`, which passes requests of the AI SDK to `ai-sdk-protocol.ts`.
+ *
+ * A chat is a session; its ID is that of the session. Clients also send the IDs of streams to these paths.
  */
 import { isLoomError } from "../../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../../api/operation.ts";
@@ -14,8 +16,8 @@ import { createRevocableBody } from "../../endpoints/revocable-body.ts";
 import { CURSOR_HEADERS } from "../../endpoints/stream-endpoint.ts";
 import { listWaiting } from "../../endpoints/waiting-calls.ts";
 import { listUiMessages, writeUiMessages } from "./list-ui-messages.ts";
-import { sendNothing, sendPart } from "./send-part.ts";
-import { parseStreamId, type SentPart } from "./stream-id.ts";
+import { sendNothing, sendSlice } from "./send-slice.ts";
+import { parseStreamId, type SentSlice } from "./stream-id.ts";
 
 const CHAT_PARAM = { chat: "ID of the chat, or of a stream (`x-workflow-run-id`)" } as const;
 
@@ -36,9 +38,10 @@ const readChat = defineOperation<"ReadChat">({
   },
   async handle(core, call) {
     const { startIndex, version } = call.query;
-    const part = await findPart(core, call, "sessions.read");
-    // The ID of a stream names its version.
-    if (part !== undefined) return sendPart(core, call, { version, ...part }, { startIndex, isReplay: true });
+    const slice = await findSlice(core, call, "sessions.read");
+    // The ID of a stream names the version of the AI SDK that reads it.
+    if (slice !== undefined)
+      return sendSlice(core, call, { sdkVersion: version, ...slice }, { startIndex, isReplay: true });
     return startIndex === undefined ? new Response(null, { status: 204 }) : sendNothing();
   },
 });
@@ -57,11 +60,11 @@ const stopChat = defineOperation({
     204: { description: "No run is live" },
   },
   async handle(core, call) {
-    const part = await findPart(core, call, "runs.control");
-    const run = part === undefined ? undefined : await core.log.getRun(part.session, part.run);
-    if (part === undefined || run?.status !== "live") return new Response(null, { status: 204 });
+    const slice = await findSlice(core, call, "runs.control");
+    const run = slice === undefined ? undefined : await core.log.getRun(slice.session, slice.run);
+    if (slice === undefined || run?.status !== "live") return new Response(null, { status: 204 });
     const id = readIdempotencyKey(call.request);
-    return respondToCommand(core, call.caller, { type: "cancel", id, session: part.session, run_id: part.run });
+    return respondToCommand(core, call.caller, { type: "cancel", id, session: slice.session, run_id: slice.run });
   },
 });
 
@@ -87,17 +90,17 @@ const readMessages = defineOperation({
 });
 
 /** Finds what the path names and authorizes the caller. Undefined for a chat without a run. */
-async function findPart(
+async function findSlice(
   core: ServerCore,
   { params, caller }: Pick<ApiCall<"Empty", "Empty">, "params" | "caller">,
   action: "sessions.read" | "runs.control",
-): Promise<SentPart | undefined> {
+): Promise<SentSlice | undefined> {
   const { chat = "" } = params;
-  const part = parseStreamId(chat);
-  if (part !== undefined) {
-    await core.authorize({ caller, action, session: part.session });
-    await assertRunStarts(core.log, part);
-    return part;
+  const slice = parseStreamId(chat);
+  if (slice !== undefined) {
+    await core.authorize({ caller, action, session: slice.session });
+    await assertRunStarts(core.log, slice);
+    return slice;
   }
   const session = await findChat(core, caller, chat, action);
   return session === undefined ? undefined : findLatest(core, session);
@@ -123,7 +126,7 @@ async function findChat(
 }
 
 /** The whole message of the latest run, up to where the run waits for the user now. */
-async function findLatest({ log }: ServerCore, session: string): Promise<SentPart | undefined> {
+async function findLatest({ log }: ServerCore, session: string): Promise<SentSlice | undefined> {
   const info = await log.getSession(session);
   if (info === undefined) return undefined;
   const [latest] = await log.listRuns(session, { limit: 1 });
@@ -131,8 +134,8 @@ async function findLatest({ log }: ServerCore, session: string): Promise<SentPar
   const { runId: run, lastId } = latest;
   const waiting = (await listWaiting(log, session)).map(({ call }) => call.event_id);
   // The user has answered where the run waited before.
-  const wait = waiting.length === 0 ? (lastId ?? info.lastId) + 1 : Math.max(...waiting);
-  return { session, run, wait };
+  const waitFromId = waiting.length === 0 ? (lastId ?? info.lastId) + 1 : Math.max(...waiting);
+  return { session, run, waitFromId };
 }
 
 export const AI_SDK_OPERATIONS: readonly AnyOperation[] = [readChat, stopChat, readMessages];

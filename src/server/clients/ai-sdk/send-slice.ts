@@ -1,5 +1,5 @@
 /**
- * Streams a run, or a part of it, to clients of the AI SDK. A response ends with the run, or with `finish` where the run
+ * Streams a run, or a slice of it, to clients of the AI SDK. A response ends with the run, or with `finish` where the run
  * waits for the user: these clients send an answer only after the response has ended.
  */
 import type { DataLoomWaitingFrame } from "../../../dialects/ai-sdk/frames.generated.ts";
@@ -17,9 +17,9 @@ import type { FrameEnd } from "../../streams/chunk.ts";
 import type { ReadRequest } from "../../streams/stream-reader.ts";
 import { leadReader } from "../../streams/wrap-reader.ts";
 import { createNotice, type NoticeCode } from "../client-protocol.ts";
-import { sendRunPart } from "../send-run-part.ts";
+import { sendRunSlice } from "../send-run-slice.ts";
 import { findTakenBack, skipTakenBack } from "./skip-taken-back.ts";
-import { formatStreamId, type SentPart } from "./stream-id.ts";
+import { formatStreamId, type SentSlice } from "./stream-id.ts";
 
 const DIALECT = "ai-sdk";
 
@@ -29,27 +29,27 @@ const WAITING = '{"type":"data-loom-waiting"';
 /** What clients of the AI SDK find in the headers of every stream. */
 const STREAM_HEADERS = { "x-vercel-ai-ui-message-stream": "v1" } as const;
 
-interface PartOptions extends Pick<ReadRequest, "onLeave"> {
+interface SliceOptions extends Pick<ReadRequest, "onLeave"> {
   /** Index of the first chunk to send; from the end if negative. Default: 0. */
   readonly startIndex?: number | undefined;
-  /** True to leave out what is taken back already, if the part is sent from its start. */
+  /** True to leave out what is taken back already, if the slice is sent from its start. */
   readonly isReplay?: boolean;
 }
 
-export async function sendPart(
+export async function sendSlice(
   core: ServerCore,
   call: Pick<ApiCall<"Empty", "Empty">, "request" | "caller" | "node" | "signal">,
-  part: SentPart,
-  { startIndex = 0, isReplay = false, onLeave }: PartOptions = {},
+  slice: SentSlice,
+  { startIndex = 0, isReplay = false, onLeave }: SliceOptions = {},
 ): Promise<Response> {
-  const { session, run, from, notice, version } = part;
+  const { session, run, from, notice, sdkVersion } = slice;
   const cursor = readLastEventId(call.request);
   if (cursor !== undefined && (await isRunRead(core, session, run, cursor))) return new Response(null, { status: 204 });
-  const count = startIndex < 0 ? await countChunks(core.log, part) : undefined;
+  const count = startIndex < 0 ? await countChunks(core.log, slice) : undefined;
   const first = count === undefined ? startIndex : Math.max(0, count + startIndex);
   const skip = notice === undefined ? first : Math.max(0, first - 1);
   const lead = notice === undefined || cursor !== undefined || first > 0 ? [] : [writeNotice(notice)];
-  const id = formatStreamId(part);
+  const id = formatStreamId(slice);
   const headers = {
     ...STREAM_HEADERS,
     "x-workflow-run-id": id,
@@ -58,12 +58,12 @@ export async function sendPart(
   };
   const position = cursor === undefined ? { after: from, skip } : { after: cursor };
   const isWhole = isReplay && cursor === undefined && skip === 0;
-  const skipped = isWhole && version !== 7 ? await findTakenBack(core, part, call.signal) : [];
-  return sendRunPart(core, call, part, {
+  const skipped = isWhole && sdkVersion !== 7 ? await findTakenBack(core, slice, call.signal) : [];
+  return sendRunSlice(core, call, slice, {
     dialect: DIALECT,
-    version,
+    sdkVersion,
     ...position,
-    endAt: createEnd(part),
+    endAt: createEnd(slice),
     onLeave,
     framing: "sse",
     isCutHard: true,
@@ -88,27 +88,27 @@ export function isWaitingChunk(text: string): boolean {
 }
 
 /**
- * Ends the response at the first place from record `wait` on where the run waits for the user. The reason is not `stop`:
+ * Ends the response at the first place from record `waitFromId` on where the run waits for the user. The reason is not `stop`:
  * the tool calls have no results yet.
  */
-function createEnd({ wait = 0, version }: SentPart): FrameEnd {
-  const text = writeFinish("tool-calls", version);
+function createEnd({ waitFromId = 0, sdkVersion }: SentSlice): FrameEnd {
+  const text = writeFinish("tool-calls", sdkVersion);
   return (frame) =>
-    isWaitingChunk(frame.text) && parseCursor(frame.cursor).eventId >= wait ? { ...frame, text } : undefined;
+    isWaitingChunk(frame.text) && parseCursor(frame.cursor).eventId >= waitFromId ? { ...frame, text } : undefined;
 }
 
-/** Counts the chunks that a response with this part has so far. */
-async function countChunks(log: Log, part: SentPart): Promise<number> {
-  const { session, run, from, notice, version } = part;
+/** Counts the chunks that a response with this slice has so far. */
+async function countChunks(log: Log, slice: SentSlice): Promise<number> {
+  const { session, run, from, notice, sdkVersion } = slice;
   const info = await log.getRun(session, run);
   let count = notice === undefined ? 0 : 1;
   if (info === undefined) return count;
-  const endAt = createEnd(part);
+  const endAt = createEnd(slice);
   const { lastId = (await findSession(log, session)).lastId } = info;
   for await (const frame of readFrames(
     log,
     session,
-    version,
+    sdkVersion,
     from === undefined ? { after: info.firstId - 1 } : { cursor: from },
   )) {
     if (parseCursor(frame.cursor).eventId > lastId) break;
@@ -121,10 +121,10 @@ async function countChunks(log: Log, part: SentPart): Promise<number> {
 async function* readFrames(
   log: Log,
   session: string,
-  version: number | undefined,
+  sdkVersion: number | undefined,
   start: { readonly after?: number; readonly cursor?: string },
 ): AsyncGenerator<StreamFrame, void, undefined> {
-  const form = { dialect: DIALECT, encoderOptions: dropUndefined({ version }) } as const;
+  const form = { dialect: DIALECT, encoderOptions: dropUndefined({ version: sdkVersion }) } as const;
   for await (const frames of openStream(log, session, { ...form, ...start })) yield* frames;
 }
 
@@ -139,21 +139,21 @@ export async function findRest(
   session: string,
   eventId: number,
   answered: ReadonlySet<string>,
-  version: number | undefined,
-): Promise<Required<Pick<SentPart, "from" | "wait">>> {
+  sdkVersion: number | undefined,
+): Promise<Required<Pick<SentSlice, "from" | "waitFromId">>> {
   let from: string | undefined;
   let end: string | undefined;
-  let wait = 0;
-  for await (const { text, cursor } of readFrames(log, session, version, { after: eventId - 1 })) {
+  let waitFromId = 0;
+  for await (const { text, cursor } of readFrames(log, session, sdkVersion, { after: eventId - 1 })) {
     const { eventId: at } = parseCursor(cursor);
     if (isWaitingChunk(text)) {
       from ??= cursor;
       if (!readWaitingCalls(text).every((call) => answered.has(call))) break;
-      wait = at + 1;
+      waitFromId = at + 1;
     } else if (at === eventId) end = cursor;
   }
   from ??= end;
-  if (from !== undefined) return { from, wait };
+  if (from !== undefined) return { from, waitFromId };
   throw new LoomError("unknown_call", "The request for this answer is no longer in the session");
 }
 

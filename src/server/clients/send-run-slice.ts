@@ -1,4 +1,4 @@
-/** Sends a part of a run to a client of another protocol: as a stream, or collected in one response. */
+/** Sends a slice of a run to a client of another protocol: as a stream, or collected in one response. */
 import type { DialectName } from "../../dialects/index.ts";
 import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { LoomError } from "../../protocol/index.ts";
@@ -8,12 +8,12 @@ import { nameRun } from "../endpoints/resource-paths.ts";
 import { openReader, sendStream, type SendStreamOptions } from "../endpoints/stream-endpoint.ts";
 import type { ReadRequest } from "../streams/stream-reader.ts";
 import { endUnstarted } from "../streams/wrap-reader.ts";
-import type { RunPart } from "./client-protocol.ts";
+import type { RunSlice } from "./client-protocol.ts";
 
-interface PartView
+interface SliceView
   extends
     SendStreamOptions,
-    Pick<ReadRequest, "modes" | "legacy" | "version" | "after" | "skip" | "endAt" | "onLeave"> {
+    Pick<ReadRequest, "modes" | "legacy" | "sdkVersion" | "after" | "skip" | "endAt" | "onLeave"> {
   readonly dialect: DialectName;
 }
 
@@ -21,14 +21,14 @@ interface PartView
  * Streams the run from `after` on: to its end, to the frame that `endAt` replaces, or to where `adapt` ends it. Waits for
  * a run that has not started. The headers name the session and the run.
  */
-export function sendRunPart(
+export function sendRunSlice(
   core: ServerCore,
   call: Pick<ApiCall<"Empty", "Empty">, "caller" | "node" | "signal">,
-  { session, run, key }: RunPart,
-  { framing, isCutHard, headers, adapt = (reader) => reader, ...view }: PartView,
+  { session, run, key }: RunSlice,
+  { framing, isCutHard, headers, adapt = (reader) => reader, ...view }: SliceView,
 ): Promise<Response> {
-  const { dialect, version, legacy } = view;
-  const unstarted = { run, dialect, encoderOptions: dropUndefined({ version, legacy }) };
+  const { dialect, sdkVersion, legacy } = view;
+  const unstarted = { run, dialect, encoderOptions: dropUndefined({ version: sdkVersion, legacy }) };
   return sendStream(
     core,
     call,
@@ -47,10 +47,10 @@ export function sendRunPart(
  * Passes each frame with its cursor to `take`, until it returns true or the stream ends. Returns false if the client
  * disconnected. Throws the error of a stream that fails, and `shutting_down`.
  */
-export async function collectRunPart(
+export async function collectRunSlice(
   core: Pick<ServerCore, "streams" | "access">,
   call: Pick<ApiCall<"Empty", "Empty">, "caller" | "signal">,
-  { session, run, key }: RunPart,
+  { session, run, key }: RunSlice,
   view: Pick<ReadRequest, "dialect" | "after" | "follow" | "onLeave">,
   take: (text: string, cursor: string) => boolean,
 ): Promise<boolean> {
