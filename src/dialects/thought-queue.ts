@@ -58,14 +58,20 @@ interface WaitingThought {
   isEnded: boolean;
 }
 
-/** The thoughts of one run. Plain data, so the class has no methods. */
+/**
+ * The thoughts of one run. Plain data, so the class has no methods.
+ *
+ * A node run has at most one thought that has not ended: it is `live`, or it waits and is in `open`. Other thoughts that
+ * wait have ended. While thoughts wait, one is live, except within a function here.
+ */
 export class ThoughtQueue {
-  /** The node run whose thought is live; undefined if none is. */
+  /** The node run whose thought is live, `OUTSIDE` for thinking outside of node runs; undefined if none is live. */
   live: string | undefined;
   /** Thoughts that wait, by number: the oldest first. */
   readonly waiting = new Map<number, WaitingThought>();
   /** Numbers of the waiting thoughts that have not ended, by node run. */
   readonly open = new Map<string, number>();
+  /** Number of the next thought that waits. */
   next = 0;
   /** Number of waiting thoughts that have ended. */
   ended = 0;
@@ -113,7 +119,7 @@ export function addEvent(queue: ThoughtQueue, record: StampedRecord): readonly T
 }
 
 /** True if the thinking of this node run is not waiting. */
-export function isLiveThought({ live }: ThoughtQueue, nodeId = ""): boolean {
+export function isLiveThought({ live }: ThoughtQueue, nodeId = OUTSIDE): boolean {
   return live === undefined || live === nodeId;
 }
 
@@ -122,15 +128,20 @@ export function flushThoughts(queue: ThoughtQueue): readonly ThoughtPiece[] {
   if (queue.live === undefined && queue.waiting.size === 0) return NOTHING;
   const pieces: ThoughtPiece[] = [];
   endLive(queue);
-  for (const number of queue.waiting.keys()) sendWaiting(queue, number, pieces);
-  endLive(queue);
+  for (const number of queue.waiting.keys()) {
+    sendWaiting(queue, number, pieces);
+    endLive(queue);
+  }
   return pieces;
 }
 
 const NOTHING: readonly ThoughtPiece[] = [];
 
+/** Stands for the node run of thinking outside of node runs. The sender divides its texts. */
+const OUTSIDE = "";
+
 function keyOf({ envelope }: StampedRecord): string {
-  return envelope.node_id ?? "";
+  return envelope.node_id ?? OUTSIDE;
 }
 
 /** Adds a piece of text of a node run. Returns the pieces to send now. */
@@ -202,7 +213,7 @@ function findWaiting(queue: ThoughtQueue, key: string): WaitingThought {
 }
 
 function endReasoning(queue: ThoughtQueue, key: string): void {
-  if (key === "") return;
+  if (key === OUTSIDE) return;
   if (queue.live === key) queue.isNext = true;
   const waiting = queue.waiting.get(queue.open.get(key) ?? -1);
   if (waiting !== undefined) waiting.isNext = true;
@@ -226,13 +237,12 @@ function endThought(queue: ThoughtQueue, key: string): readonly ThoughtPiece[] {
   return pieces;
 }
 
-/** The sender divides thinking outside of node runs. */
 function endLive(queue: ThoughtQueue): void {
-  queue.isNext ||= (queue.live ?? "") !== "";
+  queue.isNext ||= queue.live !== undefined && queue.live !== OUTSIDE;
   queue.live = undefined;
 }
 
-/** Sends a waiting thought. If it has not ended, it becomes the live one. */
+/** Sends a waiting thought. If it has not ended, it becomes the live one; then no other may be live. */
 function sendWaiting(queue: ThoughtQueue, number: number, pieces: ThoughtPiece[]): void {
   const thought = queue.waiting.get(number);
   if (thought === undefined) return;

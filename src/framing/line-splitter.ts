@@ -3,14 +3,14 @@
  * removed.
  *
  * Each chunk is cut at its last line end. The complete part is decoded in one call and split as text; the rest is
- * carried over. The carry buffer doubles when full, so a line that arrives byte by byte takes linear time and at most
+ * buffered. The buffer doubles when full, so a line that arrives byte by byte takes linear time and at most
  * twice its length in memory.
  *
  * State between chunks:
  *
  *   bom       number of BOM bytes seen at the start of the stream, or "past"
  *   afterCr   the last byte was CR, so an LF that follows does not end another line
- *   carry     the unfinished line, or `dropping` if it is too long and is being discarded
+ *   buffer    the unfinished line, or `dropping` if it is too long and is being discarded
  */
 import { decodeLines, decodeUtf8 } from "./decode-utf8.ts";
 import { resolveMaxLineBytes, type FramingFault, type FramingOptions } from "./frame.ts";
@@ -41,24 +41,20 @@ export class LineSplitter {
   #number = 1;
   #bom: number | "past" = 0;
   #afterCr = false;
-  #carry: Uint8Array = NO_BYTES;
-  #carried = 0;
+  #buffer: Uint8Array = NO_BYTES;
+  #bufferedBytes = 0;
   #dropping = false;
 
   constructor(sink: LineSink, options: FramingOptions = {}) {
     this.#sink = sink;
     this.#maxLineBytes = resolveMaxLineBytes(options);
-    // A piece is never longer than a line may be, so only a carried line can exceed the limit. This also limits the
+    // A piece is never longer than a line may be, so only a buffered line can exceed the limit. This also limits the
     // text that each line, as a slice of it, keeps in memory.
     this.#pieceBytes = Math.min(PIECE_BYTES, this.#maxLineBytes);
   }
 
   push(chunk: Uint8Array): void {
     let from = this.#bom === "past" ? 0 : this.#skipBom(chunk, this.#bom);
-    if (from === 0 && chunk.length <= this.#pieceBytes) {
-      this.#read(chunk);
-      return;
-    }
     for (; from < chunk.length; from += this.#pieceBytes) {
       this.#read(chunk.subarray(from, from + this.#pieceBytes));
     }
@@ -67,7 +63,7 @@ export class LineSplitter {
   /** Ends the stream. A last line without a line end counts as a line. */
   end(): void {
     this.#giveUpBom();
-    if (this.#carried > 0 || this.#dropping) this.#finishCarried();
+    if (this.#bufferedBytes > 0 || this.#dropping) this.#finishBuffered();
     this.#afterCr = false;
   }
 
@@ -104,11 +100,11 @@ export class LineSplitter {
       this.#afterCr = false;
       if (piece[0] === LF) from = 1;
     }
-    if (this.#carried > 0 || this.#dropping) {
+    if (this.#bufferedBytes > 0 || this.#dropping) {
       const end = findLineEnd(piece, from);
       this.#keep(piece.subarray(from, end));
       if (end === piece.length) return;
-      this.#finishCarried();
+      this.#finishBuffered();
       from = passLineEnd(piece, end);
     }
     const cut = findLastCut(piece, from);
@@ -117,37 +113,44 @@ export class LineSplitter {
     else this.#afterCr = piece[cut - 1] === CR;
   }
 
-  /** Adds to the unfinished line. Copies the bytes, because the caller may reuse its buffer. */
+  /** Adds to the unfinished line. Copies the bytes, because the caller may reuse its memory. */
   #keep(bytes: Uint8Array): void {
     if (this.#dropping) return;
-    if (this.#carried === 0 && this.#sink.ignoresIndent === true) bytes = bytes.subarray(findText(bytes));
-    const size = this.#carried + bytes.length;
+    const isStart = this.#bufferedBytes === 0;
+    const text = isStart && this.#sink.ignoresIndent === true ? bytes.subarray(findText(bytes)) : bytes;
+    const size = this.#bufferedBytes + text.length;
     if (size > this.#maxLineBytes) {
-      this.#dropping = true;
-      this.#carried = 0;
-      this.#carry = NO_BYTES;
-      this.#sink.fault("line_too_long", this.#number, `longer than ${this.#maxLineBytes} bytes`);
+      this.#startDropping();
       return;
     }
-    if (size > this.#carry.length) {
-      const grown = new Uint8Array(Math.min(this.#maxLineBytes, Math.max(size, 2 * this.#carry.length, 1024)));
-      grown.set(this.#carry.subarray(0, this.#carried));
-      this.#carry = grown;
-    }
-    this.#carry.set(bytes, this.#carried);
-    this.#carried = size;
+    if (size > this.#buffer.length) this.#grow(size);
+    this.#buffer.set(text, this.#bufferedBytes);
+    this.#bufferedBytes = size;
   }
 
-  #finishCarried(): void {
+  #startDropping(): void {
+    this.#dropping = true;
+    this.#bufferedBytes = 0;
+    this.#buffer = NO_BYTES;
+    this.#sink.fault("line_too_long", this.#number, `longer than ${this.#maxLineBytes} bytes`);
+  }
+
+  #grow(size: number): void {
+    const grown = new Uint8Array(Math.min(this.#maxLineBytes, Math.max(size, 2 * this.#buffer.length, 1024)));
+    grown.set(this.#buffer.subarray(0, this.#bufferedBytes));
+    this.#buffer = grown;
+  }
+
+  #finishBuffered(): void {
     if (this.#dropping) {
       this.#dropping = false;
       this.#number++;
       return;
     }
-    const line = this.#carry.subarray(0, this.#carried);
-    this.#carried = 0;
+    const line = this.#buffer.subarray(0, this.#bufferedBytes);
+    this.#bufferedBytes = 0;
     // Release the memory of an unusually long line.
-    if (this.#carry.length > PIECE_BYTES) this.#carry = NO_BYTES;
+    if (this.#buffer.length > PIECE_BYTES) this.#buffer = NO_BYTES;
     this.#emitLine(line);
   }
 

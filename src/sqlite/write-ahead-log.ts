@@ -7,6 +7,7 @@ import { LoomError } from "../protocol/loom-error.ts";
 import { isWritable } from "./as-store-error.ts";
 import { identifyFile } from "./file-identity.ts";
 
+/** The start of a message. The error crosses threads as plain data, so `isWalLost` recognizes it by this text. */
 const LOST_WAL = "The write-ahead log of the store was deleted or replaced";
 
 /**
@@ -16,7 +17,8 @@ const LOST_WAL = "The write-ahead log of the store was deleted or replaced";
  */
 export function assertWalPresent(path: string, name: string): void {
   const exists = (file: string): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined;
-  // Another process may be opening or closing the database, which takes only a moment.
+  // Another process may have closed the database between the two looks. The next look then finds no index either, so no
+  // pause is needed; a few attempts are, because the database may be opened and closed again.
   for (let attempt = 0; attempt < 5; attempt++) if (!exists(`${path}-shm`) || exists(`${path}-wal`)) return;
   throw new LoomError(
     "store_corrupt",
@@ -47,6 +49,7 @@ export function assertNoStrayWal(path: string, name: string): void {
 export function createWalCheck(path: string): () => void {
   const log = identifyFile(`${path}-wal`);
   return () => {
+    // Without a log at the start, it was deleted before this look at it.
     if (log !== undefined && identifyFile(`${path}-wal`) === log) return;
     throw new LoomError(
       "store_failed",

@@ -16,7 +16,7 @@ import {
 /** A value that is patched repeatedly. */
 export class PatchedValue {
   #value: Json;
-  /** Characters that patches have added. */
+  /** Characters that patches have added: what the value has grown by at most. */
   #added = 0;
   #undo: (() => void)[] = [];
   #budget = 0;
@@ -58,11 +58,11 @@ export class PatchedValue {
     if (op === "remove") return this.#remove(tokens);
     if (op === "move" || op === "copy") return this.#transfer(op, tokens, from);
     if (value === undefined) return "it has no `value`";
-    if (op === "add") return this.#add(tokens, value);
+    if (op === "add") return this.#put(tokens, value, "insert");
     const known = this.#find(tokens);
     if (known === undefined) return this.#describeMissing(tokens);
     if (op === "test") return isSameJson(known, value) ? undefined : "the value differs";
-    return this.#add(tokens, value, true);
+    return this.#put(tokens, value, "replace");
   }
 
   #transfer(op: "move" | "copy", tokens: readonly string[], from: Json | undefined): string | undefined {
@@ -70,10 +70,10 @@ export class PatchedValue {
     if (typeof source === "string") return source;
     const value = this.#find(source);
     if (value === undefined) return this.#describeMissing(source);
-    if (op === "copy") return this.#add(tokens, value);
+    if (op === "copy") return this.#put(tokens, value, "insert");
     const isInside = source.length < tokens.length && source.every((token, index) => token === tokens[index]);
     if (isInside) return "a value cannot be moved into itself";
-    return this.#remove(source) ?? this.#add(tokens, value);
+    return this.#remove(source) ?? this.#put(tokens, value, "insert");
   }
 
   #find(tokens: readonly string[]): Json | undefined {
@@ -83,11 +83,11 @@ export class PatchedValue {
   }
 
   #describeMissing(tokens: readonly string[]): string {
-    const found = tokens.findIndex((_, index) => this.#find(tokens.slice(0, index + 1)) === undefined);
-    return `there is no \`${writePointer(tokens.slice(0, found + 1))}\``;
+    const missing = tokens.findIndex((_, index) => this.#find(tokens.slice(0, index + 1)) === undefined);
+    return `there is no \`${writePointer(tokens.slice(0, missing + 1))}\``;
   }
 
-  #add(tokens: readonly string[], given: Json, isReplaced = false): string | undefined {
+  #put(tokens: readonly string[], given: Json, mode: "insert" | "replace"): string | undefined {
     if (isDeeperThan(given, MAX_JSON_DEPTH - tokens.length)) return "the value is nested too deeply";
     const text = JSON.stringify(given);
     this.#added += text.length;
@@ -101,7 +101,7 @@ export class PatchedValue {
       const list = parent as Json[];
       const index = key === "-" ? list.length : readIndex(key);
       if (index === undefined || index > list.length) return `the list has ${list.length} items`;
-      const known = list.splice(index, isReplaced ? 1 : 0, value);
+      const known = list.splice(index, mode === "replace" ? 1 : 0, value);
       this.#undo.push(() => void list.splice(index, 1, ...known));
       return undefined;
     }

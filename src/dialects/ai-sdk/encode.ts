@@ -26,7 +26,7 @@ import { AI_SDK, ANY_IMAGE, REPEATED_SOURCE } from "./chunk-reader.ts";
 import { namePart } from "./data-parts.ts";
 import { findAiSdkFrameForm } from "./frames.generated.ts";
 import type { AiSdkFrameType } from "./frames.ts";
-import { DEFAULT_VERSION, SentMessage, writeChunk, writeFinish } from "./sent-message.ts";
+import { DEFAULT_VERSION, type PartStay, SentMessage, writeChunk, writeFinish } from "./sent-message.ts";
 
 const FAILED = "The run failed";
 const FINISH_REASONS: { readonly [reason: string]: string } = {
@@ -35,7 +35,7 @@ const FINISH_REASONS: { readonly [reason: string]: string } = {
   content_filter: "content-filter",
 };
 /** Chunks without an event that can be sent again as they came, and the first version that reads them. */
-const KEPT_CHUNKS: ReadonlyMap<unknown, number> = new Map([
+const RESENT_CHUNKS: ReadonlyMap<unknown, number> = new Map([
   ["file", 5],
   ["message-metadata", 5],
   ["custom", 7],
@@ -69,10 +69,10 @@ export function createAiSdkEncoder({ version = DEFAULT_VERSION }: EncoderOptions
 }
 
 /** A row for an event that is sent as a data part with all its fields. */
-function dataPart<T extends EventType>(type: T, isKept = true, note?: string): LedgerRow<SentMessage, T> {
+function dataPart<T extends EventType>(type: T, stay?: PartStay, note?: string): LedgerRow<SentMessage, T> {
   return carried(
     namePart(type),
-    (fold, event, { envelope }) => fold.addPart(envelope, [writeEvent(event, envelope)], isKept),
+    (fold, event, { envelope }) => fold.addPart(envelope, [writeEvent(event, envelope)], stay),
     { note },
   );
 }
@@ -87,23 +87,20 @@ function writeData(event: LoomEvent, id: string): string {
 }
 
 export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
+  // The chunk `start` precedes the first frame of every run, whatever event that is.
   run_start: carried("start", () => NO_FRAMES, {
     lostFields: listLost("run_start", "run_id"),
     note: "the ID of the message is the ID of the run",
   }),
   llm_start: converted(
     "start-step",
-    (fold, { purpose = "answer" }, { envelope }) => {
-      if (purpose !== "answer" || fold.models++ > 0) return NO_FRAMES;
-      return fold.startStep(envelope.node_id);
-    },
+    (fold, { purpose = "answer" }, { envelope }) =>
+      purpose === "answer" ? fold.startModelCall(envelope.node_id) : NO_FRAMES,
     notReadBack("a step is a model call and its tools; calls that run in parallel share one, and summaries have none"),
   ),
   llm_end: omitted("a step ends when the next one starts; the reason of the last one is in `finish`", (fold, event) => {
     const { purpose = "answer", finish_reason = "" } = event;
-    if (purpose !== "answer") return;
-    fold.models = Math.max(0, fold.models - 1);
-    fold.finishReason = FINISH_REASONS[finish_reason] ?? fold.finishReason;
+    if (purpose === "answer") fold.endModelCall(FINISH_REASONS[finish_reason]);
   }),
   node_enter: converted(
     "data-loom-node",
@@ -153,7 +150,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
         output: event.content,
         preliminary: fold.version < 6 ? undefined : true,
       });
-      return [...fold.showCall(call, {}), ...fold.addToStep([output], true)];
+      return [...fold.ensureShown(call), ...fold.addToStep([output], "lasting")];
     },
     { note: "preliminary; clients show the last piece" },
   ),
@@ -162,7 +159,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "running");
       const chunk = writeData({ ...event, call_id: call.id, name: call.name }, `progress-${call.id}`);
-      return [...fold.showCall(call, {}), ...fold.addToStep([chunk], true)];
+      return [...fold.ensureShown(call), ...fold.addToStep([chunk], "lasting")];
     },
     { note: "replaces the progress before" },
   ),
@@ -170,10 +167,11 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
     "tool-output-available",
     (fold, event, { envelope }) => {
       const call = trackCall(fold.calls, event, envelope, "end");
-      const frames = [...fold.endTexts(envelope.node_id), ...fold.showCall(call, {})];
+      const frames = [...fold.endTexts(envelope.node_id), ...fold.ensureShown(call)];
       fold.changeAsked(call.id, false);
       // A call of an interrupted model call that never started is made again.
-      return [...frames, ...fold.addToStep([writeResult(fold, call, event)], event.error_code !== "interrupted")];
+      const stay = event.error_code === "interrupted" ? "resettable" : "lasting";
+      return [...frames, ...fold.addToStep([writeResult(fold, call, event)], stay)];
     },
     {
       lostFields: listLost("tool_end", "call_id", "name", "result", "is_error", "output"),
@@ -188,7 +186,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       fold.changeAsked(call.id, true);
       call.arguments = event.arguments;
       const request = writeChunk("tool-approval-request", { approvalId: call.id, toolCallId: call.id });
-      return [...shown, ...fold.addToStep(fold.version < 6 ? NO_FRAMES : [request], true)];
+      return [...shown, ...fold.addToStep(fold.version < 6 ? NO_FRAMES : [request], "lasting")];
     },
     {
       lostFields: ["expires_at", "digest", "preview", "server"],
@@ -222,7 +220,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
       fold.addPart(envelope, [writeEvent(event, envelope), ...writeSources(event, envelope)]),
     { note: "and a `source-url` for each source with a web address" },
   ),
-  error: dataPart("error", false, "clients stop at the chunk `error`, so it is sent only if the run fails"),
+  error: dataPart("error", "resettable", "clients stop at the chunk `error`, so it is sent only if the run fails"),
   custom: converted(
     "data-loom-custom",
     (fold, event, { envelope }) =>
@@ -234,14 +232,14 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   foreign: converted(
     "data-loom-foreign",
     (fold, event, { envelope }) => {
-      const isKept = event.dialect === AI_SDK && isKeptChunk(event.frame, fold.version);
-      return fold.addPart(envelope, [isKept ? JSON.stringify(event.frame) : writeEvent(event, envelope)]);
+      const isResent = event.dialect === AI_SDK && canResend(event.frame, fold.version);
+      return fold.addPart(envelope, [isResent ? JSON.stringify(event.frame) : writeEvent(event, envelope)]);
     },
     { note: "chunks that this package has no event for are sent unchanged, if clients know them" },
   ),
-  usage: dataPart("usage", false),
+  usage: dataPart("usage", "resettable"),
   data: dataPart("data"),
-  compression_applied: dataPart("compression_applied", false),
+  compression_applied: dataPart("compression_applied", "resettable"),
   tot_expand: dataPart("tot_expand"),
   tot_evaluate: dataPart("tot_evaluate"),
   tot_backtrack: dataPart("tot_backtrack"),
@@ -254,6 +252,7 @@ export const AI_SDK_TABLE: LedgerTable<SentMessage> = {
   run_end: carried(
     "finish",
     (fold, { status, reason }) => {
+      // Its reply follows and ends the message.
       if (status === "completed") return NO_FRAMES;
       if (status === "cancelled") return fold.abort(reason);
       return [
@@ -313,8 +312,8 @@ function isDataChunk(value: unknown): boolean {
 }
 
 /** Older clients stop at fields that they do not know. */
-function isKeptChunk(frame: unknown, version: number): boolean {
-  if (!isJsonObject(frame) || version < (KEPT_CHUNKS.get(frame["type"]) ?? Number.POSITIVE_INFINITY)) return false;
+function canResend(frame: unknown, version: number): boolean {
+  if (!isJsonObject(frame) || version < (RESENT_CHUNKS.get(frame["type"]) ?? Number.POSITIVE_INFINITY)) return false;
   const { type, providerMetadata = {}, ...fields } = frame;
   const form = findAiSdkFrameForm(type);
   if (form === undefined || findFault(form.fields, frame) !== undefined) return false;

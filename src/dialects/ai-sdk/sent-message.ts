@@ -2,7 +2,10 @@
  * The state of one message of the AI SDK while it is encoded: its step, its open parts and its calls. Plain data within
  * fixed limits, because encoders are saved. Its methods return the chunks that change it, as JSON.
  *
- * Invariant: a chunk names only parts and calls that the message has. Clients of the AI SDK stop at any other.
+ * Invariants:
+ * - A chunk names only parts and calls that the message has. Clients of the AI SDK stop at any other.
+ * - Text, calls, their results and other content are in a step, which they open if none is. Only chunks about the run
+ *   (`data-loom-node`, `data-loom-superseded`, `data-loom-waiting`) and answers to approvals open none.
  */
 import { setBounded } from "../../protocol/bounded-map.ts";
 import type { EventOf, Json, JsonObject, StampedRecord } from "../../protocol/index.ts";
@@ -23,6 +26,9 @@ const MAX_LIST_ITEMS = 1000;
 /** The AI SDK of a client that does not say which one it has. */
 export const DEFAULT_VERSION = 6;
 const CUT_CALL = "The process ended before the call was complete";
+
+/** Whether a part counts even if the model call of its step is repeated, or can then be taken back with the step. */
+export type PartStay = "lasting" | "resettable";
 
 interface MessageStep {
   /** Node run of the model call that started it. */
@@ -65,8 +71,19 @@ export class SentMessage implements SentParts {
     this.runId = envelope.run_id ?? run_id;
   }
 
+  /** Model calls that run in parallel share a step. */
+  startModelCall(node: string | undefined): readonly string[] {
+    this.models++;
+    return this.models === 1 ? this.startStep(node) : NO_FRAMES;
+  }
+
+  endModelCall(reason: string | undefined): void {
+    this.models = Math.max(0, this.models - 1);
+    this.finishReason = reason ?? this.finishReason;
+  }
+
   /** Starts a step, if the open one has parts. A model call of another node run in the same step keeps it. */
-  startStep(node: string | undefined): readonly string[] {
+  private startStep(node: string | undefined): readonly string[] {
     const isFresh = this.step?.isEmpty === true;
     const frames = isFresh ? [] : [...this.endStep(), writeChunk("start-step")];
     this.step = { node, isEmpty: true, isKept: false, calls: new Set() };
@@ -86,25 +103,22 @@ export class SentMessage implements SentParts {
     if (this.step !== undefined) this.step.isKept = true;
   }
 
-  /**
-   * Adds chunks to the open step, and starts one if none is open. `isKept` says that they count even if the model call of
-   * the step is repeated.
-   */
-  addToStep(frames: readonly string[], isKept: boolean): readonly string[] {
-    const opening = this.openStep(isKept);
+  /** Adds chunks to the open step, and starts one if none is open. */
+  addToStep(frames: readonly string[], stay: PartStay): readonly string[] {
+    const opening = this.openStep(stay);
     return opening.length === 0 ? frames : [...opening, ...frames];
   }
 
   /** Adds chunks to the step, after the open parts of their node run. */
-  addPart({ node_id }: StampedEnvelope, frames: readonly string[], isKept = true): readonly string[] {
-    return [...this.endTexts(node_id), ...this.addToStep(frames, isKept)];
+  addPart({ node_id }: StampedEnvelope, frames: readonly string[], stay: PartStay = "lasting"): readonly string[] {
+    return [...this.endTexts(node_id), ...this.addToStep(frames, stay)];
   }
 
-  private openStep(isKept: boolean): readonly string[] {
+  private openStep(stay: PartStay): readonly string[] {
     const opening = this.step === undefined ? this.startStep(undefined) : NO_FRAMES;
     const step = this.step as MessageStep;
     step.isEmpty = false;
-    step.isKept ||= isKept;
+    step.isKept ||= stay === "lasting";
     return opening;
   }
 
@@ -115,7 +129,7 @@ export class SentMessage implements SentParts {
 
   appendText(kind: SentTextKind, { node_id, event_id }: StampedEnvelope, delta: string): readonly string[] {
     const node = node_id ?? "";
-    const opening = this.openStep(this.isOtherNode(node_id));
+    const opening = this.openStep(this.isOtherNode(node_id) ? "lasting" : "resettable");
     let id = this[kind].get(node);
     // A node run has at most one open part, so there is nothing to end.
     if (id !== undefined && opening.length === 0) return [writeDelta(kind, id, delta)];
@@ -152,10 +166,15 @@ export class SentMessage implements SentParts {
     if (call.shown) return [];
     call.shown = true;
     this.streaming.delete(call.id);
-    const frames = this.addToStep([this.writeCall(call, input)], false);
+    const frames = this.addToStep([this.writeCall(call, input)], "resettable");
     const { calls } = this.step as MessageStep;
     if (calls.size < MAX_CALLS) calls.add(call.id);
     return frames;
+  }
+
+  /** Sends a call whose arguments did not arrive, unless it was sent. */
+  ensureShown(call: TrackedCall): readonly string[] {
+    return this.showCall(call, {});
   }
 
   private writeCall({ id, name, description }: TrackedCall, input: Json): string {
@@ -177,7 +196,7 @@ export class SentMessage implements SentParts {
       frames.push(writeChunk("tool-input-start", { toolCallId, toolName }));
     }
     if (delta !== "") frames.push(writeChunk("tool-input-delta", { toolCallId, inputTextDelta: delta }));
-    return frames.length === 0 ? NO_FRAMES : this.addToStep(frames, false);
+    return frames.length === 0 ? NO_FRAMES : this.addToStep(frames, "resettable");
   }
 
   /**
@@ -251,7 +270,7 @@ export class SentMessage implements SentParts {
   abort(reason: string | undefined): readonly string[] {
     const ends = (this.step?.calls.size ?? 0) > 0 ? this.endStep() : [];
     const about = writeChunk("data-loom-cancelled", { data: reason === undefined ? {} : { reason } });
-    const frames = [...ends, ...this.addToStep([about], true), ...this.endStep()];
+    const frames = [...ends, ...this.addToStep([about], "lasting"), ...this.endStep()];
     return [...frames, writeChunk("abort"), writeFinish("other", this.version)];
   }
 
