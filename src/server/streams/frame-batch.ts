@@ -146,7 +146,9 @@ export function encodeTextMessage(text: string): Buffer {
   return bytes;
 }
 
-/** Decides where a stream ends: returns the frame that is sent last, instead of this one; undefined if the stream continues. */
+/**
+ * Decides where a stream ends: returns the frame that is sent last, instead of this one; undefined if the stream continues.
+ */
 export type EndAt = (frame: StreamFrame) => StreamFrame | undefined;
 
 /** Returns the frames up to the one that ends the stream, which `endAt` replaces. Undefined if the stream continues. */

@@ -88,8 +88,8 @@ export function isWaitingChunk(text: string): boolean {
 }
 
 /**
- * Ends the response at the first place from record `waitFromId` on where the run waits for the user. The reason is not `stop`:
- * the tool calls have no results yet.
+ * Ends the response at the first place from record `waitFromId` on where the run waits for the user. The reason is not
+ * `stop`: the tool calls have no results yet.
  */
 function createEnd({ waitFromId = 0, sdkVersion }: SentSlice): EndAt {
   const text = writeFinish("tool-calls", sdkVersion);
