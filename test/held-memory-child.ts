@@ -12,7 +12,7 @@ import { Feed } from "../src/log/feed.ts";
 import { openSqliteLog } from "../src/log/index.ts";
 import { Page } from "../src/log/page.ts";
 import { readLimits } from "../src/server/guard/server-limits.ts";
-import type { ChunkForm } from "../src/server/streams/chunk.ts";
+import type { BatchForm } from "../src/server/streams/frame-batch.ts";
 import { createStreams } from "../src/server/streams/create-streams.ts";
 
 const MAX_SESSION_BYTES = 256 * 1024;
@@ -62,7 +62,7 @@ async function measureFeed(kind: TextKind, sessions: number): Promise<void> {
 async function measureStreams(
   dialect: DialectName,
   kind: TextKind,
-  forms: readonly ChunkForm[],
+  forms: readonly BatchForm[],
   sessions: number,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "loom-held-"));

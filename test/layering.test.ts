@@ -304,7 +304,11 @@ describe("layering", () => {
     ["internal-folder", "src/server/auth/file.ts", `import type { Log } from "../../log/sqlite/sqlite-log.ts";`],
     ["internal-folder", "src/engine/a.ts", `import { open } from "../log/sqlite/sqlite-log.ts";`],
     ["internal-folder", "src/index.ts", `export { open } from "./log/sqlite/sqlite-log.ts";`],
-    ["server-arrow", "src/server/streams/chunk.ts", `import { createSockets } from "../sockets/create-sockets.ts";`],
+    [
+      "server-arrow",
+      "src/server/streams/frame-batch.ts",
+      `import { createSockets } from "../sockets/create-sockets.ts";`,
+    ],
     ["server-arrow", "src/server/api/operation.ts", `import type { getBlob } from "../endpoints/blobs.ts";`],
     ["server-arrow", "src/server/guard/create-guard.ts", `export { SCOPES } from "../auth/scopes.ts";`],
     ["server-arrow", "src/server/auth/limits/rates.ts", `type Core = import("../../api/server-core.ts").ServerCore;`],

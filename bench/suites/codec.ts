@@ -9,7 +9,7 @@ import { DIALECT_NAMES, type DialectName, DIALECTS } from "../../src/dialects/in
 import { createSseDecoder } from "../../src/framing/index.ts";
 import { MemoryLog, openStream, type StreamFrame, type StreamOptions } from "../../src/log/index.ts";
 import { findLoomEventFault } from "../../src/protocol/events.generated.ts";
-import { Chunk } from "../../src/server/streams/chunk.ts";
+import { FrameBatch } from "../../src/server/streams/frame-batch.ts";
 import type { Benchmark, Contestants, Prepare, Row } from "../benchmark.ts";
 import { createRealisticRecords, SESSION, storeRecords } from "../realistic-records.ts";
 
@@ -47,7 +47,7 @@ const encode =
     return async () => {
       let frames = 0;
       for await (const batch of openStream(log, SESSION, form)) {
-        const bytes = new Chunk({ session: SESSION, dialect: form.dialect }, batch, false).bytes("sse");
+        const bytes = new FrameBatch({ session: SESSION, dialect: form.dialect }, batch, false).bytes("sse");
         if (bytes.length > batch.length * 10) frames += batch.length;
       }
       expectCount(frames, expected);
@@ -116,7 +116,7 @@ interface Body {
 
 async function createBody(dialect: DialectName, count: number): Promise<Body> {
   const frames = await readFrames({ dialect }, count);
-  const bytes = Uint8Array.from(new Chunk({ session: SESSION, dialect }, frames, false).bytes("sse"));
+  const bytes = Uint8Array.from(new FrameBatch({ session: SESSION, dialect }, frames, false).bytes("sse"));
   const pieces = Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, i) =>
     bytes.subarray(i * PIECE, (i + 1) * PIECE),
   );

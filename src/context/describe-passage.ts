@@ -28,7 +28,10 @@ export const PASSAGE_MARK = "| ";
 
 /** All line break characters other than `\n`. */
 const BREAKS = /\r\n?|[\u0085\u2028\u2029\v\f]/g;
-/** Control characters, bidirectional overrides and invisible characters. */
+/**
+ * Control characters, bidirectional overrides and invisible characters. The range at the end is variation selectors, which
+ * can carry hidden text.
+ */
 const UNSAFE = /(?![\n\t])\p{Cc}|\p{Cf}|[\u{E0100}-\u{E01EF}]/gu;
 
 /** Returns a safe copy of a passage. Accepts any value, because retrievers may be untyped. */
@@ -39,6 +42,7 @@ export function cleanPassage(given: unknown): Passage {
   const name = readLine(title, MAX_TITLE);
   const address = readLine(uri, MAX_URI);
   const text = typeof content === "string" ? cleanText(content) : "";
+  // A last line says nothing without a first one.
   const isPlaced = isLine(firstLine);
   return {
     title: [name, address].find((one) => one !== "") ?? "untitled",

@@ -14,6 +14,7 @@ const MIN_TOKENS = 50;
 /** Tokens of the note about the cut. */
 const NOTE_TOKENS = 30;
 
+/** The hash of a result by its object, so that it is computed once. */
 const keys = new WeakMap<ToolResultPart, string>();
 
 export class ShortenedResults {
@@ -49,6 +50,7 @@ export class ShortenedResults {
   #getKeptLength(part: ToolResultPart): number | undefined {
     const key = keyOf(part);
     const length = this.#keptLengths.get(key);
+    // Setting it again makes it the most recently used one.
     if (length !== undefined) this.#keptLengths.set(key, length);
     return length;
   }
@@ -101,8 +103,11 @@ export class ShortenedResults {
 }
 
 interface ShortenableResult {
+  /** Hash of the content. */
   readonly key: string;
+  /** Characters that are kept now. */
   readonly length: number;
+  /** Tokens of these characters. */
   readonly size: number;
 }
 
@@ -115,7 +120,10 @@ function keyOf(part: ToolResultPart): string {
   return key;
 }
 
-/** Finds the size to which all larger results must be cut to save `excess` tokens. */
+/**
+ * Finds the size to which all larger results must be cut to save `excess` tokens. Lowers the level from the largest size to
+ * the next one until that saves enough.
+ */
 function findLevel(sizes: readonly number[], excess: number): number {
   let lost = 0;
   let level = Infinity;

@@ -46,7 +46,7 @@ const NAMED = { title: 0.9, heading: 0.7 } as const;
  * to the best candidate, whether title or headings are about the query, how many terms are adjacent, and whether both
  * or neither are Chinese.
  */
-const SHARES = { held: 0.5, weight: 0.13, named: 0.2, together: 0.05, script: 0.12 } as const;
+const SHARES = { base: 0.5, bm25: 0.13, named: 0.2, together: 0.05, script: 0.12 } as const;
 const HAN = /\p{Script=Han}/u;
 
 export interface PassageQuery {
@@ -80,8 +80,11 @@ export function countCandidates(limit: number): number {
   return Math.max(CANDIDATES, 2 * limit);
 }
 
-/** Returns the term whose extensions `chooseTerms` needs: single characters are used only if there is nothing else. */
-export function findPrefix(terms: readonly WeighedTerm[]): WeighedTerm | undefined {
+/**
+ * Returns the first term if all terms are prefixes, otherwise undefined. `chooseTerms` needs the extensions of this term.
+ * Single characters are prefixes; they are used only if there is nothing else.
+ */
+export function findOnlyPrefixTerm(terms: readonly WeighedTerm[]): WeighedTerm | undefined {
   return terms.every(({ isPrefix }) => isPrefix) ? terms[0] : undefined;
 }
 
@@ -90,7 +93,7 @@ export function chooseTerms(
   terms: readonly WeighedTerm[],
   extensions: readonly TermCount[] = [],
 ): readonly WeighedTerm[] {
-  const prefix = findPrefix(terms);
+  const prefix = findOnlyPrefixTerm(terms);
   const there =
     prefix === undefined
       ? terms.filter(({ isPrefix }) => !isPrefix).toSorted((a, b) => a.count - b.count)
@@ -124,12 +127,12 @@ export function rankPassages(
   { query, limit }: PassageQuery,
   maxPerDocument: number,
 ): readonly SearchHit[] {
-  const most = Math.max(...found.map(({ weight }) => weight), Number.MIN_VALUE);
+  const bestWeight = Math.max(...found.map(({ weight }) => weight), Number.MIN_VALUE);
   const matcher = createQueryMatcher(asked, query);
   const weighed: WeighedPassage[] = [];
   for (const { key, weight } of found) {
     const passage = findPassage(key);
-    if (passage !== undefined) weighed.push(weighPassage(passage, weight / most, matcher));
+    if (passage !== undefined) weighed.push(weighPassage(passage, weight / bestWeight, matcher));
   }
   weighed.sort((a, b) => b.score - a.score || a.passage.key - b.passage.key);
   const least = (weighed[0]?.score ?? 0) * MIN_SHARE_OF_BEST;
@@ -156,7 +159,7 @@ interface QueryMatcher {
   /** Whether the query is Chinese. */
   readonly isHan: boolean;
   /** The highest possible score. */
-  readonly most: number;
+  readonly maxScore: number;
 }
 
 function createQueryMatcher({ terms, total, isEmpty }: WeighedQuery, query: string): QueryMatcher {
@@ -165,7 +168,7 @@ function createQueryMatcher({ terms, total, isEmpty }: WeighedQuery, query: stri
     isHan: HAN.test(query),
     terms,
     total,
-    most: isEmpty ? EMPTY_QUERY_SHARE : 1,
+    maxScore: isEmpty ? EMPTY_QUERY_SHARE : 1,
     indexes: new Map(terms.map(({ term }, index) => [term, index])),
     prefixes: terms.flatMap(({ term, isPrefix }, index) => (isPrefix ? [{ term, index }] : [])),
   };
@@ -178,7 +181,8 @@ interface WeighedPassage {
   readonly matches: readonly Match[];
 }
 
-function weighPassage(passage: StoredPassage, weight: number, matcher: QueryMatcher): WeighedPassage {
+/** `bm25` is the BM25 score of the passage, relative to the best candidate. */
+function weighPassage(passage: StoredPassage, bm25: number, matcher: QueryMatcher): WeighedPassage {
   const { title, headings, content } = passage;
   const seen = new Set<number>();
   const pairs = new Set<number>();
@@ -189,15 +193,15 @@ function weighPassage(passage: StoredPassage, weight: number, matcher: QueryMatc
   // All passages of a document share its title, so terms found only there count less.
   const held = Math.min(1, (own + TITLE_ONLY_SHARE * (sumWeights(seen, matcher) - own)) / matcher.total);
   const nearest = headings.slice(headings.lastIndexOf("\n") + 1);
-  const isQuestion = title.trim().toLowerCase() === matcher.question;
-  const named = isQuestion
+  const isTitleQuery = title.trim().toLowerCase() === matcher.question;
+  const named = isTitleQuery
     ? 1
     : Math.max(NAMED.title * compareName(title, matcher), NAMED.heading * compareName(nearest, matcher));
   const together = matcher.terms.length < 2 ? 1 : pairs.size / (matcher.terms.length - 1);
   const script = HAN.test(content) === matcher.isHan ? 1 : 0;
-  let good = SHARES.held + SHARES.weight * weight + SHARES.named * named;
+  let good = SHARES.base + SHARES.bm25 * bm25 + SHARES.named * named;
   good += SHARES.together * together + SHARES.script * script;
-  return { passage, score: matcher.most * held * good, matches };
+  return { passage, score: matcher.maxScore * held * good, matches };
 }
 
 /** Share of the query that a title contains, multiplied by the share of the title that the query contains. */

@@ -59,6 +59,7 @@ async function read({ bytes, maxPages, maxCharacters, maxExpandedBytes }: PdfReq
 async function assertExpansion(bytes: Uint8Array, limit: number): Promise<void> {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   let room = limit;
+  // This also finds `endstream`; no zlib stream follows that.
   for (let at = file.indexOf(STREAM); at !== -1; at = file.indexOf(STREAM, at + STREAM.length)) {
     let start = at + STREAM.length;
     if (file[start] === CARRIAGE_RETURN) start++;
@@ -76,11 +77,12 @@ const DEFLATE = 8;
 /** Bytes before a stream in which its dictionary is searched. */
 const MAX_DICTIONARY = 4096;
 
-/** Whether a zlib stream begins here. */
+/** Whether a zlib stream begins here (RFC 1950): the method in the lower four bits, and a header divisible by 31. */
 function isDeflated(file: Buffer, at: number): boolean {
   return at + 2 <= file.length && ((file[at] ?? 0) & 15) === DEFLATE && file.readUInt16BE(at) % 31 === 0;
 }
 
+/** Whether the dictionary before the keyword `stream` says that the stream is an image. */
 function isImage(file: Buffer, at: number): boolean {
   const before = file.toString("latin1", Math.max(0, at - MAX_DICTIONARY), at);
   return /\/Subtype\s*\/Image\b/.test(before.slice(before.lastIndexOf(" obj") + 1));
@@ -88,6 +90,7 @@ function isImage(file: Buffer, at: number): boolean {
 
 /** Returns the expanded size of a stream; more than `room` if it does not fit. */
 async function measureStream(bytes: Uint8Array, room: number): Promise<number> {
+  // With this option, a stream that ends too early gives what it has instead of an error.
   const finishFlush = constants.Z_SYNC_FLUSH;
   try {
     // Ten times as fast for the many short streams of a long PDF.
@@ -95,6 +98,7 @@ async function measureStream(bytes: Uint8Array, room: number): Promise<number> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") return Infinity;
   }
+  // The stream is damaged: expanded in pieces, it gives what is before the damage.
   const inflate = createInflate({ chunkSize: 64 * 1024, finishFlush });
   inflate.end(bytes);
   let size = 0;

@@ -91,7 +91,7 @@ export function createCallbackObserver(
   options: CallbackOptions = {},
 ): CallbackObserver {
   const queues = createCallbackQueues(callbacks, options);
-  const text = queues.some(({ wantsText }) => wantsText);
+  const wantsText = queues.some((queue) => queue.wantsText);
   const inOwnContext = AsyncLocalStorage.snapshot();
   const expected = new BoundedMap<InContext>(MAX_EXPECTED_RUNS);
   return {
@@ -103,7 +103,7 @@ export function createCallbackObserver(
       const key = keyOfRun(run);
       const inContext = expected.get(key) ?? inOwnContext;
       expected.delete(key);
-      const project = createPayloadProjection(text);
+      const project = createPayloadProjection(wantsText);
       return {
         take(record, isPast) {
           const payloads = project(record);

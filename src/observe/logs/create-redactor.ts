@@ -2,8 +2,8 @@
  * Redacts secrets from texts and values before they are logged or traced: by name and by pattern. It does not know
  * events.
  *
- * Invariant: when a text is cut, the word at the cut is removed unless it is longer than a key, because half a key
- * would not be recognized. Values beyond the limits are removed completely.
+ * Invariant: when a text is cut, the word at the cut is removed unless it is longer than secrets are, because half a
+ * secret would not be recognized. Values beyond the limits are removed completely.
  */
 import type { Json } from "../../protocol/index.ts";
 import { redactNamedValues } from "./redact-named-values.ts";
@@ -34,15 +34,17 @@ export interface Redactor {
 
 const REDACTED = "[redacted]";
 const ELLIPSIS = "…";
+/** Levels of nested values, and of JSON inside texts. Deeper values are removed, and deeper texts are not read as JSON. */
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 200;
-const MAX_KEY = 128;
+/** Maximum characters of a field name. */
+const MAX_NAME = 128;
 /** Characters read beyond the limit, because redaction shortens the text. */
 const LOOK_AHEAD = 4096;
 /** Maximum characters searched backwards from a cut for the start of a word. */
 const MAX_WORD = 200;
 
-/** Keys of name-value pairs, as in lists of headers or form fields. */
+/** Fields of name-value pairs, as in lists of headers or form fields. */
 const NAME_KEYS = ["name", "key", "header", "field"];
 const VALUE_KEYS: ReadonlySet<string> = new Set(["value", "values", "val", "content", "data", "text"]);
 
@@ -98,14 +100,14 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
   const cleanAt = (value: unknown, maxCharacters: number, { maxItems = MAX_ITEMS, start = 0 } = {}): Json => {
     let characters = maxCharacters;
     let items = maxItems;
-    const say = (text: string, depth: number): string => {
+    const cleanWithinLimit = (text: string, depth: number): string => {
       if (characters <= 0) return ELLIPSIS;
       const safe = cleanText(text, characters, depth);
       characters -= safe.length;
       return safe;
     };
     const clean = (inner: unknown, depth: number): Json => {
-      if (typeof inner === "string") return say(inner, depth);
+      if (typeof inner === "string") return cleanWithinLimit(inner, depth);
       if (typeof inner === "number" || typeof inner === "boolean") return inner;
       if (typeof inner !== "object" || inner === null) return null;
       if (depth >= MAX_DEPTH) return ELLIPSIS;
@@ -125,25 +127,26 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
       return kept;
     };
     const cleanMap = (map: object, depth: number): Json => {
-      const fields = map as { readonly [key: string]: unknown };
+      const fields = map as { readonly [field: string]: unknown };
       const kept: [string, Json][] = [];
-      for (const key in fields) {
-        if (!Object.hasOwn(fields, key)) continue;
+      for (const field in fields) {
+        if (!Object.hasOwn(fields, field)) continue;
         if (items-- <= 0) {
           kept.push([ELLIPSIS, ELLIPSIS]);
           break;
         }
-        const item = fields[key];
-        const isNamed = VALUE_KEYS.has(key.toLowerCase()) && NAME_KEYS.some((name) => isNameOf(fields[name], item));
-        const isSecret = isNamed || names.isSecret(key, item);
-        kept.push([cleanText(key, MAX_KEY, MAX_DEPTH), isSecret ? REDACTED : clean(item, depth + 1)]);
+        const item = fields[field];
+        const isNamed = VALUE_KEYS.has(field.toLowerCase()) && NAME_KEYS.some((name) => isNameOf(fields[name], item));
+        const isSecret = isNamed || names.isSecret(field, item);
+        // At this depth, a name that looks like JSON is not read as JSON.
+        kept.push([cleanText(field, MAX_NAME, MAX_DEPTH), isSecret ? REDACTED : clean(item, depth + 1)]);
       }
       return Object.fromEntries(kept);
     };
     return clean(value, start);
   };
   const isNameOf = (name: unknown, value: unknown): boolean =>
-    typeof name === "string" && name.length <= MAX_KEY && names.isSecret(name, value);
+    typeof name === "string" && name.length <= MAX_NAME && names.isSecret(name, value);
 
   return {
     cleanText: (text, maxCharacters) => cleanText(text, maxCharacters),

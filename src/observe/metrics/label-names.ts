@@ -32,7 +32,7 @@ export function cleanLabel(name: string): string {
 /** Labels within the limit. */
 export interface LimitedLabels {
   readonly labels: MetricLabels;
-  /** The same for the same labels. */
+  /** Identifies the labels: as text, equal for equal labels in the same order. */
   readonly key: string;
 }
 

@@ -63,7 +63,10 @@ export class MetricsCollector implements Observer, StreamMeter {
     return summarize(this.#values);
   }
 
-  /** Sets all counts to zero. Runs in progress are counted from here on. */
+  /**
+   * Sets all counts to zero, except gauges: they are current values, such as the number of open streams. Runs in progress
+   * are counted from here on.
+   */
   reset(): void {
     this.#values.reset();
   }

@@ -40,6 +40,7 @@ export const CHAT_SHAPES = {
       "Id chosen by the caller, on every message of the stream; default: the header `x-request-id`, or the id of the run",
     ),
     id: optional(string, "AI SDK: ID of the chat, which is the session"),
+    // Only the last message is stored. The ones before it say which version of the conversation the client shows.
     messages: optional(
       listOf(map),
       "AI SDK: the messages of the chat. Of these, only the last one is used, and those of the role `system` as instructions",

@@ -18,6 +18,7 @@ export interface BlobInfo {
   readonly mediaType: string;
   /** File name given by the uploader. */
   readonly name: string | undefined;
+  /** Size in bytes. */
   readonly bytes: number;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -29,6 +30,7 @@ export type BlobBytes = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 /** A blob that is being read. */
 export interface OpenedBlob {
   readonly info: BlobInfo;
+  /** The content, or the requested range of it. The size of the blob is `info.bytes`. */
   readonly bytes: ReadableStream<Uint8Array>;
 }
 

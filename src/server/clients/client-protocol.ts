@@ -7,8 +7,8 @@
  * - command → dispatcher: `commands/execute-command.ts` stores the command in the log and calls `runs/run-dispatcher.ts`.
  * - dispatcher → engine → log: `runs/held-sessions.ts` opens the session; `engine/session.ts` starts the run, and
  *   `engine/run-writer.ts` writes its records.
- * - log → reader → chunks: `sendSlice` calls `send-run-slice.ts`; `streams/session-reader.ts` reads the records as frames of
- *   the dialect, and `streams/stream-response.ts` writes them to the response.
+ * - log → reader → chunks: `sendSlice` calls `send-run-slice.ts`; `streams/session-reader.ts` reads the records as frames
+ *   of the dialect, and `streams/stream-response.ts` writes them to the response.
  *
  * The log is authoritative, and a protocol keeps nothing between requests: what a client sends back names the session,
  * the run and the place. What a protocol needs beyond these steps stays in its folder.

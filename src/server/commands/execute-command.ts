@@ -141,11 +141,11 @@ async function settle(host: CommandHost, submitted: CommandState, givenMs?: numb
   const deadline = performance.now() + timeoutMs;
   const isExecuted = dispatch !== undefined && (await resolveWithin(dispatch(sessionId), timeoutMs)) === true;
   // Behind a live run a message may wait for long, so the response does not wait.
-  const isQueued = kind === "enqueue" && (isExecuted || (await findLiveRun(log, sessionId)) !== undefined);
+  const mayBeBehindRun = kind === "enqueue" && (isExecuted || (await findLiveRun(log, sessionId)) !== undefined);
   return awaitOutcome(log, submitted, {
     ...commands,
     ...(dispatch === undefined ? {} : { ensureHolder: dispatch }),
-    timeoutMs: isQueued ? 0 : deadline - performance.now(),
+    timeoutMs: mayBeBehindRun ? 0 : deadline - performance.now(),
   });
 }
 

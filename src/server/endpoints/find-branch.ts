@@ -1,6 +1,9 @@
 /**
  * Finds the version of a conversation that a client means, for clients that keep one ID while a conversation is forked.
  * Only the owner of a session finds other versions; a share link and a ticket for one session give access to it alone.
+ *
+ * Words: a branch is one version of a conversation, and is stored as a session. The head is the newest version. The
+ * version of the AI SDK that a client uses is called `sdkVersion`.
  */
 import type { RunInfo, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";

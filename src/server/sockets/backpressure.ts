@@ -9,7 +9,7 @@
  */
 import { LoomError } from "../../protocol/index.ts";
 import { untilAborted } from "../../protocol/until-aborted.ts";
-import type { Chunk } from "../streams/chunk.ts";
+import type { FrameBatch } from "../streams/frame-batch.ts";
 import type { ReaderEnd, StreamReader } from "../streams/stream-reader.ts";
 
 /** Whether more can be sent to a client. All streams share one connection: when it is full, it is full for all of them. */
@@ -20,7 +20,7 @@ export interface ClientRoom {
 }
 
 interface ForwardOptions {
-  /** Ends the wait before the first chunk. */
+  /** Ends the wait before the first batch. */
   readonly signal?: AbortSignal;
   /** Called when everything stored so far was sent. */
   readonly catchUp?: () => void;
@@ -33,7 +33,7 @@ export class Backpressure {
   /** Readers that found no room, the longest waiting first. */
   readonly #deferred = new Set<StreamReader>();
   /** Readers that filled the room. */
-  readonly #served = new Set<StreamReader>();
+  readonly #filled = new Set<StreamReader>();
   #isWatching = false;
   /** Replies sent since there was room. */
   #unsent = 0;
@@ -43,7 +43,7 @@ export class Backpressure {
   }
 
   /** Counts a reply, which does not wait for room. Returns false if the client has too many to read. */
-  mayReply(): boolean {
+  countReply(): boolean {
     if (this.#room.hasRoom()) this.#unsent = 0;
     else {
       this.#unsent++;
@@ -52,24 +52,24 @@ export class Backpressure {
     return this.#unsent <= MAX_UNSENT;
   }
 
-  /** Passes the chunks of a reader to `send` while there is room. Resolves when the reader has ended. */
+  /** Passes the batches of a reader to `send` while there is room. Resolves when the reader has ended. */
   async forward(
     reader: StreamReader,
-    send: (chunk: Chunk) => void,
+    send: (batch: FrameBatch) => void,
     { signal, catchUp }: ForwardOptions = {},
   ): Promise<ReaderEnd> {
     if (!this.#room.hasRoom()) await this.#untilRoom(signal);
     const { promise, resolve } = Promise.withResolvers<ReaderEnd>();
     reader.start({
       mayWrite: () => this.#mayContinue(reader, this.#deferred),
-      write: (chunk) => {
-        send(chunk);
-        return this.#mayContinue(reader, this.#served);
+      write: (batch) => {
+        send(batch);
+        return this.#mayContinue(reader, this.#filled);
       },
       catchUp: () => catchUp?.(),
       end: (end) => {
         this.#deferred.delete(reader);
-        this.#served.delete(reader);
+        this.#filled.delete(reader);
         resolve(end);
       },
     });
@@ -95,9 +95,9 @@ export class Backpressure {
     this.#room.whenRoom(() => {
       this.#isWatching = false;
       this.#unsent = 0;
-      const readers = [...this.#deferred, ...this.#served];
+      const readers = [...this.#deferred, ...this.#filled];
       this.#deferred.clear();
-      this.#served.clear();
+      this.#filled.clear();
       for (const reader of readers) reader.resume();
     });
   }

@@ -1,6 +1,6 @@
 /**
  * The server side of the control protocol for one client: many streams and commands over one connection. It is
- * independent of the transport: pass incoming texts to `receive`; outgoing texts go to `send`, and shared chunks to
+ * independent of the transport: pass incoming texts to `receive`; outgoing texts go to `send`, and shared batches to
  * `sendBytes`.
  *
  * Invariants:
@@ -26,7 +26,7 @@ import type { Action } from "../auth/scopes.ts";
 import { SERVER_LIMITS } from "../guard/server-limits.ts";
 import { createStreams } from "../streams/create-streams.ts";
 import { meterRefusal, meterSlowReader } from "../streams/meter-stream.ts";
-import type { Chunk } from "../streams/chunk.ts";
+import type { FrameBatch } from "../streams/frame-batch.ts";
 import type { ReadRequest, StreamReader, Streams } from "../streams/stream-reader.ts";
 import { Backpressure, MAX_UNSENT, tooSlow } from "./backpressure.ts";
 import { FrameGate } from "./frame-gate.ts";
@@ -276,9 +276,9 @@ export class ControlConnection {
       const { firstId, lastId } = reader.session;
       this.#reply({ type: "subscribed", id, session, dialect, first_id: firstId, last_id: lastId });
       let hasSent = false;
-      const send = (chunk: Chunk): void => {
+      const send = (batch: FrameBatch): void => {
         hasSent = true;
-        this.#sendChunk(chunk);
+        this.#sendBatch(batch);
       };
       const catchUp = (): void => this.#reply({ type: "caught_up", session, dialect });
       const end = await this.#pressure.forward(reader, send, { signal, catchUp });
@@ -328,7 +328,7 @@ export class ControlConnection {
   /** Sends a frame that is not stream data. */
   #reply(frame: DownFrame): void {
     if (this.#closed.signal.aborted) return;
-    if (this.#pressure.mayReply()) {
+    if (this.#pressure.countReply()) {
       this.#send(frame);
       return;
     }
@@ -348,12 +348,12 @@ export class ControlConnection {
     }
   }
 
-  #sendChunk(chunk: Chunk): void {
+  #sendBatch(batch: FrameBatch): void {
     this.#silentQuarters = 0;
     const { send, sendBytes } = this.#options;
     try {
-      if (sendBytes === undefined) send(chunk.controlText);
-      else sendBytes(chunk.bytes("control"));
+      if (sendBytes === undefined) send(batch.controlText);
+      else sendBytes(batch.bytes("control"));
     } catch (error) {
       this.#fail(error);
     }

@@ -21,7 +21,7 @@ import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CommandHost } from "../commands/command-host.ts";
 import { actionOf, type CommandResponse, deriveRunId, executeCommand, toRefusal } from "../commands/execute-command.ts";
 import type { Action } from "../auth/scopes.ts";
-import type { Chunk } from "../streams/chunk.ts";
+import type { FrameBatch } from "../streams/frame-batch.ts";
 import type { StreamReader, ReaderEnd, ReadRequest, Streams } from "../streams/stream-reader.ts";
 import { Backpressure, tooSlow } from "./backpressure.ts";
 import { type LumineInput, readLumineInput } from "./lumine-input.ts";
@@ -330,10 +330,10 @@ export class LumineConnection implements Peer {
 
   /** `onDone` is called when a request has ended. */
   #forward(reader: StreamReader, session: string, onDone?: () => void): Promise<ReaderEnd> {
-    return this.#pressure.forward(reader, (chunk: Chunk) => {
+    return this.#pressure.forward(reader, (batch: FrameBatch) => {
       if (this.#isClosed) return;
-      this.#sender.forward(chunk);
-      this.#cursor = { session, text: chunk.cursor };
+      this.#sender.forward(batch);
+      this.#cursor = { session, text: batch.cursor };
       if (!this.#sender.isInRequest) onDone?.();
     });
   }

@@ -8,7 +8,7 @@ import { describeErrorFor } from "../../dialects/lumine/error-texts.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import type { Language } from "../../protocol/detect-language.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import type { Chunk } from "../streams/chunk.ts";
+import type { FrameBatch } from "../streams/frame-batch.ts";
 import type { PeerClient } from "./peer.ts";
 
 const DONE = "[DONE]";
@@ -68,15 +68,15 @@ export class LumineSender {
   }
 
   /** Sends frames from the log. */
-  forward(chunk: Chunk): void {
-    const { frames } = chunk;
+  forward(batch: FrameBatch): void {
+    const { frames } = batch;
     const [first] = frames as readonly [StreamFrame, ...StreamFrame[]];
     // The greeting of a new session was this frame, so do not send it twice.
     const isGreeted = this.#isNew && this.#greeting === first.text;
     this.#greeting = undefined;
     this.#isNew = false;
     if (!isGreeted && this.#held.length === 0) {
-      this.#client.sendBytes(chunk.bytes("messages"));
+      this.#client.sendBytes(batch.bytes("messages"));
       // The last frame usually decides.
       const telling = frames.findLast(({ text }) => !isOutsideRequest(text));
       if (telling !== undefined) this.#isInRequest = !isDone(telling.text);

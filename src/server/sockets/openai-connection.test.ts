@@ -1,7 +1,7 @@
 // What a client of the Responses API on a WebSocket receives while it reads slowly.
 import { describe, expect, it } from "vitest";
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
-import { Chunk } from "../streams/chunk.ts";
+import { FrameBatch } from "../streams/frame-batch.ts";
 import type { Sink, StreamReader } from "../streams/stream-reader.ts";
 import { OpenaiConnection } from "./openai-connection.ts";
 
@@ -46,16 +46,16 @@ async function createConnection() {
     hasRoom = value;
     if (value) for (const act of waiting.splice(0)) act();
   };
-  const chunk = (text: string): Chunk => new Chunk(ORIGIN, [{ text, cursor: "c" }], false);
-  return { connection, sink: sink as unknown as Sink, sent, closed, setRoom, chunk, resumed: () => resumed };
+  const batch = (text: string): FrameBatch => new FrameBatch(ORIGIN, [{ text, cursor: "c" }], false);
+  return { connection, sink: sink as unknown as Sink, sent, closed, setRoom, batch, resumed: () => resumed };
 }
 
 describe("a client that reads slowly", () => {
   it("receives nothing until there is room", async () => {
-    const { sink, sent, setRoom, chunk, resumed } = await createConnection();
+    const { sink, sent, setRoom, batch, resumed } = await createConnection();
     expect(sink.mayWrite?.()).toBe(true);
     setRoom(false);
-    expect(sink.write(chunk('{"type":"response.created","response":{}}'))).toBe(false);
+    expect(sink.write(batch('{"type":"response.created","response":{}}'))).toBe(false);
     expect(sent).toEqual([{ type: "response.created", response: {}, stream_id: "a" }]);
     expect(sink.mayWrite?.()).toBe(false);
     setRoom(true);

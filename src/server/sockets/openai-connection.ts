@@ -13,7 +13,7 @@
 import { isLastResponseEvent } from "../../dialects/openai-responses/encode.ts";
 import { isLoomError, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
 import { isJsonObject, parseJson } from "../../protocol/json.ts";
-import type { Chunk } from "../streams/chunk.ts";
+import type { FrameBatch } from "../streams/frame-batch.ts";
 import type { StreamReader } from "../streams/stream-reader.ts";
 import { Backpressure, tooSlow } from "./backpressure.ts";
 import { FrameGate } from "./frame-gate.ts";
@@ -143,9 +143,9 @@ export class OpenaiConnection implements Peer {
       return;
     }
     let isWhole = false;
-    const send = (chunk: Chunk): void => {
-      this.#sendChunk(chunk, name);
-      isWhole ||= chunk.frames.some(({ text }) => isLastResponseEvent(text));
+    const send = (batch: FrameBatch): void => {
+      this.#sendBatch(batch, name);
+      isWhole ||= batch.frames.some(({ text }) => isLastResponseEvent(text));
     };
     const end = await this.#pressure.forward(reader, send, { signal });
     if (end.reason === "error") throw end.error;
@@ -155,11 +155,11 @@ export class OpenaiConnection implements Peer {
       throw new LoomError("run_ended", "The run ended without another response; retrieve the last one by its ID");
   }
 
-  #sendChunk(chunk: Chunk, name: string | undefined): void {
+  #sendBatch(batch: FrameBatch, name: string | undefined): void {
     const { send, sendBytes } = this.#options;
-    if (name === undefined) sendBytes(chunk.bytes("messages"));
+    if (name === undefined) sendBytes(batch.bytes("messages"));
     // The events of a lane have its name in addition.
-    else for (const { text } of chunk.frames) send(`${text.slice(0, -1)},"stream_id":${JSON.stringify(name)}}`);
+    else for (const { text } of batch.frames) send(`${text.slice(0, -1)},"stream_id":${JSON.stringify(name)}}`);
   }
 
   /** An agent does not accept input in the middle of a run. */
@@ -182,7 +182,7 @@ export class OpenaiConnection implements Peer {
 
   #reply(event: JsonObject): void {
     if (this.#closed.signal.aborted) return;
-    if (this.#pressure.mayReply()) this.#options.send(JSON.stringify(event));
+    if (this.#pressure.countReply()) this.#options.send(JSON.stringify(event));
     else this.#fail(tooSlow());
   }
 

@@ -4,7 +4,7 @@ import { Duplex } from "node:stream";
 import fc from "fast-check";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { encodeTextMessage } from "../streams/chunk.ts";
+import { encodeTextMessage } from "../streams/frame-batch.ts";
 import { SocketWriter } from "./socket-writer.ts";
 
 /** Connects both ends of one socket. */

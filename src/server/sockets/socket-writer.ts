@@ -13,7 +13,7 @@ import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { isLoomError } from "../../protocol/index.ts";
 import { TickWriter } from "../streams/tick-writer.ts";
-import { encodeTextMessage } from "../streams/chunk.ts";
+import { encodeTextMessage } from "../streams/frame-batch.ts";
 
 /** The longest close reason in bytes; RFC 6455 §5.5. */
 const MAX_REASON_BYTES = 123;

@@ -34,7 +34,7 @@ const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 /** A client that reads at its own pace, disconnects and resumes. Some report beforehand that they have no room. */
 class Client {
   readonly frames: StreamFrame[] = [];
-  /** The number of chunks it takes before it is full. */
+  /** The number of batches it takes before it is full. */
   room = Number.POSITIVE_INFINITY;
   error: unknown;
   isOpen = false;

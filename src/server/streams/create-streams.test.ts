@@ -8,7 +8,7 @@ import { MetricsCollector } from "../../observe/index.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS, type StreamLimits } from "../guard/server-limits.ts";
 import { createStreams } from "./create-streams.ts";
-import type { Chunk } from "./chunk.ts";
+import type { FrameBatch } from "./frame-batch.ts";
 import type { ReaderEnd, ReadRequest, Streams } from "./stream-reader.ts";
 
 const opened: Streams[] = [];
@@ -34,18 +34,18 @@ async function createLog(count = 4): Promise<Log> {
 async function read(streams: Streams, request: Partial<ReadRequest> = {}, hasRoom: () => boolean = () => true) {
   const reader = await streams.open("s", { follow: true, transport: "http", ...request });
   if (reader === undefined) throw new Error("the request was aborted");
-  const chunks: Chunk[] = [];
+  const batches: FrameBatch[] = [];
   const ends: ReaderEnd[] = [];
   reader.start({
-    write(chunk) {
+    write(batch) {
       expect(ends).toEqual([]);
-      chunks.push(chunk);
+      batches.push(batch);
       return hasRoom();
     },
     end: (end) => void ends.push(end),
   });
-  const ids = (): number[] => chunks.flatMap(({ frames }) => frames.map(({ cursor }) => Number(cursor.split(".")[2])));
-  return { reader, chunks, ends, ids };
+  const ids = (): number[] => batches.flatMap(({ frames }) => frames.map(({ cursor }) => Number(cursor.split(".")[2])));
+  return { reader, batches, ends, ids };
 }
 
 /** Appends `count` events of about `bytes` bytes. */
@@ -67,7 +67,7 @@ describe("readers of one stream", () => {
     for (let n = 0; n < 10; n++) await new Promise((resolve) => setImmediate(resolve));
     await appendEvents(log, 2);
     await until(() => expect(readers.map(({ ids }) => ids().at(-1))).toEqual([7, 7, 7]));
-    const [last, ...others] = readers.map(({ chunks }) => chunks.at(-1) as Chunk);
+    const [last, ...others] = readers.map(({ batches }) => batches.at(-1) as FrameBatch);
     for (const other of others) {
       expect(other).toBe(last);
       expect(other.bytes("sse-http")).toBe(last?.bytes("sse-http"));
@@ -87,18 +87,18 @@ describe("readers of one stream", () => {
     }));
     const { streams, streamMetrics } = create(log);
     const first = await read(streams);
-    await until(() => expect(first.chunks.length).toBeGreaterThan(0));
+    await until(() => expect(first.batches.length).toBeGreaterThan(0));
     await appendEvents(log, 5);
     await until(() => expect(first.ids().at(-1)).toBe(9));
     first.reader.close();
-    const cursors = first.chunks.flatMap(({ frames }) => frames.map(({ cursor }) => cursor));
+    const cursors = first.batches.flatMap(({ frames }) => frames.map(({ cursor }) => cursor));
     const [start, before] = [cursors.at(-6) as string, reads];
     const again = await read(streams, { after: start });
     const counted = await read(streams, { after: start, skip: 3 });
     const atEnd = await read(streams, { after: cursors.at(-1) });
-    expect(again.chunks.flatMap(({ frames }) => frames.map(({ cursor }) => cursor))).toEqual(cursors.slice(-5));
-    expect(counted.chunks.flatMap(({ frames }) => frames.map(({ cursor }) => cursor))).toEqual(cursors.slice(-2));
-    expect([atEnd.chunks, reads]).toEqual([[], before]);
+    expect(again.batches.flatMap(({ frames }) => frames.map(({ cursor }) => cursor))).toEqual(cursors.slice(-5));
+    expect(counted.batches.flatMap(({ frames }) => frames.map(({ cursor }) => cursor))).toEqual(cursors.slice(-2));
+    expect([atEnd.batches, reads]).toEqual([[], before]);
     expect(streamMetrics()).toMatchObject({ opened: 4, resumed: 3 });
     await expect(read(streams, { after: start, skip: 9 })).rejects.toMatchObject({
       code: "cursor_ahead",
@@ -117,10 +117,10 @@ describe("readers of one stream", () => {
     }));
     const { streams } = create(log);
     const first = await read(streams);
-    await until(() => expect(first.chunks.length).toBeGreaterThan(0));
+    await until(() => expect(first.batches.length).toBeGreaterThan(0));
     await appendEvents(log, 2);
     await until(() => expect(first.ids().at(-1)).toBe(6));
-    const after = first.chunks.at(-1)?.frames[0]?.cursor.replace(/\d+$/, "5");
+    const after = first.batches.at(-1)?.frames[0]?.cursor.replace(/\d+$/, "5");
     const lease = () => () => undefined;
     expect((await read(streams, { after, lease })).ids()).toEqual([6]);
     isRecreated = true;
@@ -177,7 +177,7 @@ describe("readers of one stream", () => {
     const log = await createLog(3000);
     const { streams } = create(log, { maxCatchUps: 1 });
     const stalled = await read(streams, {}, () => false);
-    await until(() => expect(stalled.chunks).toHaveLength(1));
+    await until(() => expect(stalled.batches).toHaveLength(1));
     const others = await Promise.all([1, 2, 3].map(() => read(streams)));
     await until(() => expect(others.map(({ ids }) => ids().length)).toEqual([3000, 3000, 3000]));
     while (stalled.ids().length < 3000) {
@@ -241,8 +241,8 @@ describe("a sink", () => {
     const reader = await streams.open("s", { follow: true, transport: "http" });
     let frames = 0;
     reader?.start({
-      write(chunk) {
-        frames += chunk.frames.length;
+      write(batch) {
+        frames += batch.frames.length;
         reader.resume();
         return false;
       },
@@ -335,28 +335,28 @@ describe("the memory of all streams", () => {
     for (const name of names) await log.createSession(name);
     const maxTotalSharedBytes = 40_000;
     const { streams } = create(log, { maxTotalSharedBytes });
-    const readers = names.map((name) => ({ name, chunks: [] as Chunk[], slow: [] as Chunk[] }));
+    const readers = names.map((name) => ({ name, batches: [] as FrameBatch[], slow: [] as FrameBatch[] }));
     const resumes: (() => void)[] = [];
-    for (const { name, chunks, slow } of readers) {
+    for (const { name, batches, slow } of readers) {
       const reader = await streams.open(name, { follow: true, dialect: "loom", transport: "http" });
-      const take = (chunk: Chunk): boolean => {
-        chunk.bytes("sse-http");
-        chunks.push(chunk);
+      const take = (batch: FrameBatch): boolean => {
+        batch.bytes("sse-http");
+        batches.push(batch);
         return true;
       };
       reader?.start({ write: take, end: () => undefined });
       const lagging = await streams.open(name, { follow: true, dialect: "loom", transport: "http" });
-      lagging?.start({ write: (chunk) => slow.push(chunk) < 0, end: () => undefined });
+      lagging?.start({ write: (batch) => slow.push(batch) < 0, end: () => undefined });
       resumes.push(() => lagging?.resume());
     }
     let most = 0;
-    for (const { name, chunks } of readers) {
+    for (const { name, batches } of readers) {
       const { epoch } = await log.acquire(name, { holder: "h", ttlMs: 60_000 });
       for (let id = 1; id <= 20; id++) {
         const envelope = { session_id: name, event_id: id };
         const entries = [createEntry({ envelope, event: { type: "custom", value: "x".repeat(500) } })];
         await log.append({ sessionId: name, epoch, expectedLastId: id - 1, entries });
-        await until(() => expect(countFrames(chunks)).toBe(id));
+        await until(() => expect(countFrames(batches)).toBe(id));
         most = Math.max(most, streams.heldBytes);
       }
     }
@@ -371,8 +371,8 @@ describe("the memory of all streams", () => {
   });
 });
 
-function countFrames(chunks: readonly Chunk[]): number {
-  return chunks.reduce((sum, { frames }) => sum + frames.length, 0);
+function countFrames(batches: readonly FrameBatch[]): number {
+  return batches.reduce((sum, { frames }) => sum + frames.length, 0);
 }
 
 describe("a reader that does not read", () => {
@@ -386,7 +386,7 @@ describe("a reader that does not read", () => {
     await appendEvents(log, 30, 300);
     await until(() => expect(slow.ends).toHaveLength(1));
     await until(() => expect(other.ids()).toHaveLength(31));
-    expect(slow.ends[0]).toEqual({ reason: "slow", cursor: slow.chunks.at(-1)?.cursor });
+    expect(slow.ends[0]).toEqual({ reason: "slow", cursor: slow.batches.at(-1)?.cursor });
     expect(slow.ids()).toEqual([5]);
     expect(streamMetrics()).toMatchObject({ slowReadersClosed: 1, open: 1, closed: { slow: 1 } });
     const again = await read(streams, { after: slow.ends[0]?.cursor });
@@ -423,7 +423,7 @@ describe("the stream of one run", () => {
     expect(waiting.ids()).toEqual([7, 8, 9, 10]);
     const late = await read(streams, { run: "run-2", dialect: "engine" });
     await until(() => expect(late.ends).toMatchObject([{ reason: "end" }]));
-    const texts = ({ chunks }: typeof late) => chunks.flatMap(({ frames }) => frames);
+    const texts = ({ batches }: typeof late) => batches.flatMap(({ frames }) => frames);
     expect(texts(late)).toEqual(texts(engine));
     expect(engine.ids().every((id) => id > 6 && id <= 10)).toBe(true);
   });

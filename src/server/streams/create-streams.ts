@@ -152,14 +152,15 @@ export function createStreams(options: StreamsOptions): Streams {
         void opened?.close();
         throw fault;
       }
-      const isSkipped = position !== undefined || opened === undefined;
+      // A shared start is after the skipped frames already. A run that has not started has no frames to skip.
+      const isSkipDone = position !== undefined || opened === undefined;
       reader = new SessionReader(
         {
           session,
           format,
           cursor,
           position,
-          skip: isSkipped ? 0 : skip,
+          skip: isSkipDone ? 0 : skip,
           limit,
           follow,
           runRange,

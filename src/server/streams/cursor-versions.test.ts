@@ -20,8 +20,8 @@ async function read(streams: Streams, request: Partial<ReadRequest>): Promise<re
   const frames: StreamFrame[] = [];
   let isDone = false;
   reader?.start({
-    write: (chunk) => {
-      frames.push(...chunk.frames);
+    write: (batch) => {
+      frames.push(...batch.frames);
       return true;
     },
     end: () => (isDone = true),

@@ -41,18 +41,18 @@ export function meterStream(
   if (meter === undefined) return undefined;
   const { transport, dialect } = stream;
   let tally: StreamTally | undefined;
-  guard(options, () => (tally = meter.openStream({ transport, dialect, kind: findKind(stream) })));
+  reportFaults(options, () => (tally = meter.openStream({ transport, dialect, kind: findKind(stream) })));
   let isReplaying = true;
   return {
     send: (frames, bytes = countBytes(frames)) =>
-      guard(options, () => {
+      reportFaults(options, () => {
         const old = isReplaying ? countUpTo(frames, lastId) : 0;
         isReplaying = old === frames.length;
         const replayed = isReplaying ? bytes : old === 0 ? 0 : countBytes(frames.slice(0, old));
         return tally?.send(frames.length, bytes, replayed);
       }),
     close: (end) =>
-      guard(options, () => {
+      reportFaults(options, () => {
         const open = tally;
         tally = undefined;
         return open?.close(end);
@@ -61,11 +61,11 @@ export function meterStream(
 }
 
 export function meterRefusal(options: Metering, error: unknown): void {
-  guard(options, () => options.meter?.refuseStream(isLoomError(error) ? error.code : "internal_error"));
+  reportFaults(options, () => options.meter?.refuseStream(isLoomError(error) ? error.code : "internal_error"));
 }
 
 export function meterSlowReader(options: Metering): void {
-  guard(options, () => options.meter?.closeSlowReader());
+  reportFaults(options, () => options.meter?.closeSlowReader());
 }
 
 /**
@@ -91,7 +91,7 @@ function countUpTo(frames: readonly StreamFrame[], eventId: number): number {
   return Math.max(0, first);
 }
 
-function guard({ onError }: Metering, act: () => unknown): void {
+function reportFaults({ onError }: Metering, act: () => unknown): void {
   shield(act, (error) =>
     shield(
       () => onError?.(error),

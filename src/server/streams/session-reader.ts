@@ -10,7 +10,7 @@ import type { SessionInfo, StreamOptions } from "../../log/index.ts";
 import type { StreamEnd } from "../../observe/metrics/server-meter.ts";
 import type { SlotHolder, CatchUpSlots } from "./catch-up-slots.ts";
 import { type ChannelPart, createPart, type Follower, type StreamChannel } from "./stream-channel.ts";
-import { type Chunk, cutChunk, endChunk, type FrameEnd } from "./chunk.ts";
+import { type FrameBatch, cutBatch, cutAtEnd, type EndAt } from "./frame-batch.ts";
 import { type StreamChannels, type StreamFormat, channelKey } from "./stream-channels.ts";
 import type { MeteredStream } from "./meter-stream.ts";
 import { afterRecord, comparePositions, type Position, readPosition, writePosition } from "./position.ts";
@@ -31,7 +31,7 @@ export interface SessionReaderOptions {
   readonly limit: number;
   readonly follow: boolean;
   readonly runRange: RunRange | undefined;
-  readonly endAt?: FrameEnd | undefined;
+  readonly endAt?: EndAt | undefined;
   readonly channels: StreamChannels;
   readonly catchUpSlots: CatchUpSlots;
   /** Identifies this reader to the catch-up slots. */
@@ -68,7 +68,7 @@ export class SessionReader implements StreamReader, Follower {
   readonly session: SessionInfo;
   readonly cursor: string;
   readonly #options: SessionReaderOptions;
-  /** Copies of options that are used for every chunk. */
+  /** Copies of options that are used for every batch. */
   readonly #runRange: RunRange | undefined;
   readonly #metered: MeteredStream | undefined;
   readonly #key: string;
@@ -83,8 +83,8 @@ export class SessionReader implements StreamReader, Follower {
   #channel: StreamChannel | undefined;
   #state: ReaderState = "idle";
   #wasCaughtUp = false;
-  /** The chunk count of the channel when the reader caught up with it. */
-  #chunksBefore = 0;
+  /** The batch count of the channel when the reader caught up with it. */
+  #batchesBefore = 0;
   /** The sink called `resume` during the current `write`. */
   #hasResumed = false;
   #end: ReaderEnd | undefined;
@@ -263,7 +263,7 @@ export class SessionReader implements StreamReader, Follower {
     this.#attach(channel);
     const isAhead = comparePositions(this.#position, channel.head) !== 0;
     this.#become(isAhead ? "joined" : "caught up");
-    this.#chunksBefore = channel.chunkCount;
+    this.#batchesBefore = channel.batchCount;
     channel.join(this, isAhead);
     if (this.#wasCaughtUp) return;
     this.#wasCaughtUp = true;
@@ -297,45 +297,45 @@ export class SessionReader implements StreamReader, Follower {
     this.#bytesWhenCaughtUp = channel.bytes;
   }
 
-  /** Pass `wasDelivered` = false while the latest chunk of the channel is being delivered and was not taken. */
+  /** Pass `wasDelivered` = false while the latest batch of the channel is being delivered and was not taken. */
   #deliveredCursor(wasDelivered = true): string {
     const channel = this.#channel;
     if (this.#state !== "caught up" || channel === undefined || this.#mayTruncate) return this.#lastCursor;
-    if (channel.chunkCount - (wasDelivered ? 0 : 1) === this.#chunksBefore) return this.#lastCursor;
+    if (channel.batchCount - (wasDelivered ? 0 : 1) === this.#batchesBefore) return this.#lastCursor;
     return (wasDelivered ? channel.lastCursor : channel.previousCursor) ?? this.#lastCursor;
   }
 
-  /** Whether this reader may receive only a part of a chunk. */
+  /** Whether this reader may receive only a part of a batch. */
   get #mayTruncate(): boolean {
     return this.#runRange !== undefined || this.#framesLeft !== Number.POSITIVE_INFINITY;
   }
 
   /** If false, the part is delivered later. */
-  #hasRoomFor({ chunk }: ChannelPart): boolean {
-    return chunk === undefined || this.#sink?.mayWrite?.() !== false;
+  #hasRoomFor({ batch }: ChannelPart): boolean {
+    return batch === undefined || this.#sink?.mayWrite?.() !== false;
   }
 
   /** Writes the part to the sink. Returns false when the sink is full or the reader has ended. */
   #deliver(part: ChannelPart): boolean {
     const runRange = this.#runRange;
-    let { chunk } = part;
+    let { batch } = part;
     let isOver = false;
     let hasRoom = true;
     if (this.#mayTruncate) {
       const lastId = runRange?.last;
-      chunk = cutChunk(chunk, this.#framesLeft, lastId);
-      const ended = endChunk(chunk, this.#options.endAt);
-      chunk = ended ?? chunk;
-      this.#framesLeft -= chunk?.frames.length ?? 0;
+      batch = cutBatch(batch, this.#framesLeft, lastId);
+      const ended = cutAtEnd(batch, this.#options.endAt);
+      batch = ended ?? batch;
+      this.#framesLeft -= batch?.frames.length ?? 0;
       isOver = ended !== undefined || this.#framesLeft <= 0;
       isOver ||= lastId !== undefined && comparePositions(part.upTo, afterRecord(lastId)) >= 0;
-      if (chunk !== undefined) this.#lastCursor = chunk.cursor;
-    } else if (chunk !== undefined && this.#state !== "caught up") this.#lastCursor = chunk.cursor;
-    if (chunk !== undefined) {
-      this.#metered?.send(chunk.frames, chunk.textBytes);
+      if (batch !== undefined) this.#lastCursor = batch.cursor;
+    } else if (batch !== undefined && this.#state !== "caught up") this.#lastCursor = batch.cursor;
+    if (batch !== undefined) {
+      this.#metered?.send(batch.frames, batch.textBytes);
       // A sink may call `resume` inside `write`, before `write` returns false.
       this.#hasResumed = false;
-      hasRoom = this.#write(chunk) || this.#hasResumed;
+      hasRoom = this.#write(batch) || this.#hasResumed;
       if (this.#end !== undefined) return false;
     }
     if (isOver) this.finish("end");
@@ -343,9 +343,9 @@ export class SessionReader implements StreamReader, Follower {
   }
 
   /** An error in a sink ends only its own reader. */
-  #write(chunk: Chunk): boolean {
+  #write(batch: FrameBatch): boolean {
     try {
-      return this.#sink?.write(chunk) ?? true;
+      return this.#sink?.write(batch) ?? true;
     } catch (error) {
       this.finish("error", error);
       return false;

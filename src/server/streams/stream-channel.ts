@@ -13,7 +13,7 @@
 import type { CursorDialect } from "../../log/cursor.ts";
 import type { Log, SessionInfo, StreamOptions } from "../../log/index.ts";
 import { openStreamSteps, type StreamStep } from "../../log/stream.ts";
-import { Chunk, type ChunkOrigin } from "./chunk.ts";
+import { FrameBatch, type BatchOrigin } from "./frame-batch.ts";
 import {
   comparePositions,
   findFrameAfter,
@@ -29,14 +29,14 @@ export interface ChannelPart {
   readonly after: Position;
   readonly upTo: Position;
   /** Undefined when the records in this range have no frames in this format. */
-  readonly chunk: Chunk | undefined;
+  readonly batch: FrameBatch | undefined;
   readonly mayEndRun: boolean;
 }
 
-export function createPart(step: StreamStep, after: Position, origin: ChunkOrigin): ChannelPart {
+export function createPart(step: StreamStep, after: Position, origin: BatchOrigin): ChannelPart {
   const { frames, mayEndRun } = step;
-  const chunk = frames.length === 0 ? undefined : new Chunk(origin, frames, mayEndRun);
-  return { after, upTo: positionAfterStep(step, after), chunk, mayEndRun };
+  const batch = frames.length === 0 ? undefined : new FrameBatch(origin, frames, mayEndRun);
+  return { after, upTo: positionAfterStep(step, after), batch, mayEndRun };
 }
 
 interface RetainedPart extends ChannelPart {
@@ -47,7 +47,7 @@ interface RetainedPart extends ChannelPart {
   heldBytes: number;
   isRetained: boolean;
   /** The last slice cut from this part. Readers that disconnect together resume from the same position. */
-  lastSlice: { readonly index: number; readonly chunk: Chunk | undefined } | undefined;
+  lastSlice: { readonly index: number; readonly batch: FrameBatch | undefined } | undefined;
 }
 
 export interface Follower {
@@ -64,7 +64,7 @@ export interface StreamChannelOptions {
   readonly session: SessionInfo;
   /** The end of a record. */
   readonly after: Position;
-  readonly origin: ChunkOrigin;
+  readonly origin: BatchOrigin;
   readonly stream: CursorDialect & Pick<StreamOptions, "modes" | "encoderOptions" | "maxFrameBytes">;
   readonly maxSharedBytes: number;
   /** Called when the memory of the retained parts has changed. */
@@ -74,7 +74,7 @@ export interface StreamChannelOptions {
 }
 
 export class StreamChannel {
-  readonly origin: ChunkOrigin;
+  readonly origin: BatchOrigin;
   readonly #options: StreamChannelOptions;
   readonly #caughtUp = new Set<Follower>();
   /** Followers that read further from the log than the channel has; woken at the next part. */
@@ -88,7 +88,7 @@ export class StreamChannel {
   #isTrimPlanned = false;
   #lastCursor: string | undefined;
   #previousCursor: string | undefined;
-  #chunkCount = 0;
+  #batchCount = 0;
   #done: Promise<void> | undefined;
   /** Followers that join during a delivery and already have the part being delivered. */
   #joining: Follower[] | undefined;
@@ -118,9 +118,9 @@ export class StreamChannel {
     return this.#bytes;
   }
 
-  /** The number of chunks so far. */
-  get chunkCount(): number {
-    return this.#chunkCount;
+  /** The number of batches so far. */
+  get batchCount(): number {
+    return this.#batchCount;
   }
 
   /** The cursor of the last frame. */
@@ -128,7 +128,7 @@ export class StreamChannel {
     return this.#lastCursor;
   }
 
-  /** The cursor of the last frame before the latest chunk, for a follower that did not take that chunk. */
+  /** The cursor of the last frame before the latest batch, for a follower that did not take that batch. */
   get previousCursor(): string | undefined {
     return this.#previousCursor;
   }
@@ -174,24 +174,24 @@ export class StreamChannel {
   sliceAfter(index: number, position: Position): ChannelPart | undefined {
     const part = this.#parts[index];
     if (part === undefined || comparePositions(part.after, position) === 0) return part;
-    const { chunk, upTo, mayEndRun } = part;
-    const from = findFrameAfter(chunk?.frames ?? [], position);
+    const { batch, upTo, mayEndRun } = part;
+    const from = findFrameAfter(batch?.frames ?? [], position);
     if (from === undefined) return undefined;
     if (part.lastSlice?.index !== from) this.#cutSlice(part, from);
-    return { after: position, upTo, chunk: part.lastSlice?.chunk, mayEndRun };
+    return { after: position, upTo, batch: part.lastSlice?.batch, mayEndRun };
   }
 
   #cutSlice(part: RetainedPart, from: number): void {
-    const last = part.lastSlice?.chunk;
+    const last = part.lastSlice?.batch;
     if (last !== undefined) {
       last.onGrow = undefined;
       part.heldBytes -= last.encodedBytes;
       this.#hold(-last.encodedBytes);
     }
-    const rest = part.chunk?.frames.slice(from) ?? [];
-    const chunk = rest.length === 0 ? undefined : new Chunk(this.origin, rest, part.mayEndRun);
-    part.lastSlice = { index: from, chunk };
-    if (chunk !== undefined) this.#countEncodings(chunk, part);
+    const rest = part.batch?.frames.slice(from) ?? [];
+    const batch = rest.length === 0 ? undefined : new FrameBatch(this.origin, rest, part.mayEndRun);
+    part.lastSlice = { index: from, batch };
+    if (batch !== undefined) this.#countEncodings(batch, part);
   }
 
   /** Returns the position `count` frames after `position`, or undefined when it is not retained. */
@@ -202,7 +202,7 @@ export class StreamChannel {
       const index = this.findPart(at);
       const part = index === undefined ? undefined : this.sliceAfter(index, at);
       if (part === undefined || left === 0) return part === undefined ? undefined : at;
-      const frames = part.chunk?.frames ?? [];
+      const frames = part.batch?.frames ?? [];
       const last = frames[left - 1];
       if (last !== undefined) return readPosition(last.cursor);
       left -= frames.length;
@@ -258,7 +258,7 @@ export class StreamChannel {
   #push(step: StreamStep): void {
     const part = createPart(step, this.#head, this.origin);
     this.#head = part.upTo;
-    if (part.chunk === undefined && !part.mayEndRun) {
+    if (part.batch === undefined && !part.mayEndRun) {
       const last = this.#parts.at(-1);
       if (last === undefined) this.#base = part.upTo;
       else last.upTo = part.upTo;
@@ -270,8 +270,8 @@ export class StreamChannel {
   }
 
   #deliver(given: ChannelPart): void {
-    const { chunk } = given;
-    const heldBytes = PART_BYTES + (chunk?.heldBytes ?? 0);
+    const { batch } = given;
+    const heldBytes = PART_BYTES + (batch?.heldBytes ?? 0);
     const part: RetainedPart = {
       ...given,
       bytesBefore: this.#bytes,
@@ -279,15 +279,15 @@ export class StreamChannel {
       isRetained: true,
       lastSlice: undefined,
     };
-    if (chunk !== undefined) {
-      this.#chunkCount++;
+    if (batch !== undefined) {
+      this.#batchCount++;
       this.#previousCursor = this.#lastCursor;
-      this.#lastCursor = chunk.cursor;
-      this.#bytes += chunk.textBytes;
+      this.#lastCursor = batch.cursor;
+      this.#bytes += batch.textBytes;
     }
     this.#parts.push(part);
     this.#hold(heldBytes);
-    if (chunk !== undefined) this.#countEncodings(chunk, part);
+    if (batch !== undefined) this.#countEncodings(batch, part);
     this.#trim();
     this.#joining = [];
     for (const follower of this.#caughtUp) follower.accept(part);
@@ -324,9 +324,9 @@ export class StreamChannel {
     this.#options.onHold(bytes);
   }
 
-  /** Counts the encodings of a chunk as long as its part is retained. */
-  #countEncodings(chunk: Chunk, part: RetainedPart): void {
-    chunk.onGrow = (bytes) => {
+  /** Counts the encodings of a batch as long as its part is retained. */
+  #countEncodings(batch: FrameBatch, part: RetainedPart): void {
+    batch.onGrow = (bytes) => {
       if (!part.isRetained) return;
       part.heldBytes += bytes;
       this.#hold(bytes);
@@ -341,5 +341,5 @@ export class StreamChannel {
   }
 }
 
-/** Approximate memory of a part without its chunk. */
+/** Approximate memory of a part without its batch. */
 const PART_BYTES = 256;

@@ -22,18 +22,18 @@ async function createFixture(limits: Partial<StreamLimits> = {}) {
     return () => void made.released++;
   };
   const ends: ReaderEnd[] = [];
-  const chunks: unknown[] = [];
+  const batches: unknown[] = [];
   const open = (request: Partial<ReadRequest> = {}, session = "s"): Promise<StreamReader | undefined> =>
     streams.open(session, { follow: true, transport: "http", lease, ...request });
   const start = (reader: StreamReader | undefined, hasRoom = true): void =>
     reader?.start({
-      write: (chunk) => {
-        chunks.push(chunk);
+      write: (batch) => {
+        batches.push(batch);
         return hasRoom;
       },
       end: (end) => void ends.push(end),
     });
-  return { log, streams, leases, ends, chunks, open, start, onError };
+  return { log, streams, leases, ends, batches, open, start, onError };
 }
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>;
@@ -76,16 +76,16 @@ describe("the lease of a reader", () => {
     expect(fixture.leases[0]?.released).toBe(1);
   });
 
-  it("ends the reader when it is revoked, and no more chunks are written", async () => {
-    const { log, leases, ends, chunks, open, start, onError } = await createFixture();
+  it("ends the reader when it is revoked, and no more batches are written", async () => {
+    const { log, leases, ends, batches, open, start, onError } = await createFixture();
     start(await open());
-    await vi.waitFor(() => expect(chunks.length).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(batches.length).toBeGreaterThan(0));
     leases[0]?.onEnd(REVOKED);
-    const { length } = chunks;
+    const { length } = batches;
     await using session = await openSession(log, "s");
     await session.record({ type: "custom", value: "secret" });
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect([ends, chunks.length]).toEqual([[expect.objectContaining({ reason: "error", error: REVOKED })], length]);
+    expect([ends, batches.length]).toEqual([[expect.objectContaining({ reason: "error", error: REVOKED })], length]);
     // A revoked lease is not a server error.
     expect(onError).not.toHaveBeenCalled();
     expect(leases[0]?.released).toBe(1);

@@ -1,5 +1,5 @@
 /**
- * The contract of stream readers: what a client requests, the sink that receives chunks, and the limits. All readers of
+ * The contract of stream readers: what a client requests, the sink that receives batches, and the limits. All readers of
  * a process share one `Streams`, so that identical streams are encoded once.
  *
  * Invariants:
@@ -9,7 +9,7 @@
 import type { SessionInfo } from "../../log/index.ts";
 import type { StreamOpening } from "../../observe/metrics/server-meter.ts";
 import type { LoomError } from "../../protocol/index.ts";
-import type { Chunk, FrameEnd } from "./chunk.ts";
+import type { FrameBatch, EndAt } from "./frame-batch.ts";
 import type { StreamSelection } from "./stream-selection.ts";
 
 export interface ReadRequest extends StreamSelection {
@@ -37,7 +37,7 @@ export interface ReadRequest extends StreamSelection {
   /**
    * For streams of one run: called for each frame. A frame that it returns is sent instead, and the stream ends with it.
    */
-  readonly endAt?: FrameEnd | undefined;
+  readonly endAt?: EndAt | undefined;
   /** Called once if the client disconnects before the end of the stream. */
   readonly onLeave?: (() => void) | undefined;
 }
@@ -59,12 +59,12 @@ export interface ReaderEnd {
 
 export interface Sink {
   /**
-   * Called before each chunk, for sinks that share a connection. Returns false when there is no room; the sink then
-   * calls `resume` later. Without it, the sink always has room for one chunk.
+   * Called before each batch, for sinks that share a connection. Returns false when there is no room; the sink then
+   * calls `resume` later. Without it, the sink always has room for one batch.
    */
   mayWrite?(): boolean;
-  /** Takes the chunk. Returns false when the sink is now full; it then calls `resume` when it has room. */
-  write(chunk: Chunk): boolean;
+  /** Takes the batch. Returns false when the sink is now full; it then calls `resume` when it has room. */
+  write(batch: FrameBatch): boolean;
   /** Called once when a reader that follows has delivered everything stored so far. */
   catchUp?(): void;
   end(end: ReaderEnd): void;

@@ -8,16 +8,16 @@ import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { encodeSseComment } from "../../framing/sse.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import type { Chunk, ChunkForm } from "./chunk.ts";
+import type { FrameBatch, BatchForm } from "./frame-batch.ts";
 import type { ReaderEnd, Sink, StreamReader } from "./stream-reader.ts";
 import { TickWriter } from "./tick-writer.ts";
 
 /** How SSE and NDJSON bodies are framed. */
 interface StreamFraming {
   readonly mediaType: string;
-  readonly form: ChunkForm;
+  readonly form: BatchForm;
   /** The same form with HTTP chunk headers. */
-  readonly httpForm: ChunkForm;
+  readonly httpForm: BatchForm;
   readonly heartbeat: string;
   /**
    * Beginning of a frame: a body that ends with it is incomplete, so the client reconnects for the rest. Undefined for
@@ -105,7 +105,7 @@ function writeEnd({ cut, retry }: StreamFraming, { reason, error }: ReaderEnd): 
 
 /**
  * Returns the stream as the body of a web `Response`, for servers other than Node's and for responses that middleware
- * rewrites. Buffers at most `maxOutboundBytes` plus one chunk.
+ * rewrites. Buffers at most `maxOutboundBytes` plus one batch.
  */
 function createBody(reader: StreamReader, options: SinkOptions): ReadableStream<Uint8Array> {
   const { framing, heartbeatMs, maxOutboundBytes } = options;
@@ -115,9 +115,9 @@ function createBody(reader: StreamReader, options: SinkOptions): ReadableStream<
   const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     const hasRoom = (): boolean => (controller.desiredSize ?? 0) > 0;
     const sink: Sink = {
-      write(chunk: Chunk) {
+      write(batch: FrameBatch) {
         isAlive = true;
-        controller.enqueue(chunk.bytes(framing.form));
+        controller.enqueue(batch.bytes(framing.form));
         return hasRoom();
       },
       end(end: ReaderEnd) {
@@ -181,15 +181,15 @@ function mayBeChunked(outgoing: ServerResponse): boolean {
 
 /**
  * Writes a stream directly to the connection of a Node server: a plain chunked HTTP/1.1 response with Node's own methods,
- * because middleware that replaces them must see the output. All chunks of one event loop turn are written at once.
- * Buffers at most `maxOutboundBytes` plus one chunk, or what Node buffers anyway.
+ * because middleware that replaces them must see the output. All batches of one event loop turn are written at once.
+ * Buffers at most `maxOutboundBytes` plus one batch, or what Node buffers anyway.
  */
 class NodeSink implements Sink {
   readonly #reader: StreamReader;
   readonly #outgoing: ServerResponse;
   readonly #socket: Socket;
   readonly #writer: TickWriter;
-  readonly #form: ChunkForm;
+  readonly #form: BatchForm;
   readonly #maxBytes: number;
   readonly #options: SinkOptions;
   readonly #timer: NodeJS.Timeout | undefined;
@@ -212,9 +212,9 @@ class NodeSink implements Sink {
     if (heartbeatMs > 0) this.#timer = setInterval(() => this.#beat(), heartbeatMs / 2).unref();
   }
 
-  write(chunk: Chunk): boolean {
+  write(batch: FrameBatch): boolean {
     this.#isAlive = true;
-    this.#writer.write(chunk.bytes(this.#form));
+    this.#writer.write(batch.bytes(this.#form));
     return this.#writer.pendingBytes < this.#maxBytes;
   }
 

@@ -1,6 +1,6 @@
 /**
  * Batches the writes to a connection until the end of the current event loop tick. When many readers receive the same
- * chunk, all of them are served first and their sockets are written afterwards, with one write per socket.
+ * batch, all of them are served first and their sockets are written afterwards, with one write per socket.
  *
  * Invariants:
  * - Bytes are written in order and never modified; other connections may share them.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LoomError } from "../../protocol/index.ts";
-import { Chunk } from "./chunk.ts";
+import { FrameBatch } from "./frame-batch.ts";
 import { holdReader } from "./wrap-reader.ts";
 import type { ReaderEnd, Sink, StreamReader } from "./stream-reader.ts";
 
@@ -17,7 +17,7 @@ function createReader() {
   };
   const write = (...texts: readonly string[]): boolean | undefined =>
     sink?.write(
-      new Chunk(
+      new FrameBatch(
         { session: "s", dialect: "loom" },
         texts.map((text) => ({ text, cursor: text })),
         false,

@@ -4,7 +4,7 @@ import type { EncoderOptions } from "../../dialects/dialect.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { StampedRecord } from "../../protocol/record.ts";
-import { Chunk, type ChunkOrigin } from "./chunk.ts";
+import { FrameBatch, type BatchOrigin } from "./frame-batch.ts";
 import type { ReaderEnd, Sink, StreamReader } from "./stream-reader.ts";
 
 function wrapReader(reader: StreamReader, own: Pick<StreamReader, "start"> & Partial<StreamReader>): StreamReader {
@@ -32,11 +32,11 @@ export function mapReader(reader: StreamReader, mapFrames: MapFrames): StreamRea
     start: (sink) =>
       reader.start(
         wrapSink(sink, {
-          write(chunk) {
-            const { frames, isLast } = mapFrames(chunk.frames);
-            const isSame = frames === chunk.frames;
+          write(batch) {
+            const { frames, isLast } = mapFrames(batch.frames);
+            const isSame = frames === batch.frames;
             const hasRoom =
-              frames.length === 0 || sink.write(isSame ? chunk : new Chunk(chunk.origin, frames, chunk.mayEndRun));
+              frames.length === 0 || sink.write(isSame ? batch : new FrameBatch(batch.origin, frames, batch.mayEndRun));
             if (isLast) reader.close("end");
             return hasRoom;
           },
@@ -49,7 +49,7 @@ export function mapReader(reader: StreamReader, mapFrames: MapFrames): StreamRea
 export function leadReader(
   reader: StreamReader,
   texts: readonly string[],
-  dialect: ChunkOrigin["dialect"],
+  dialect: BatchOrigin["dialect"],
 ): StreamReader {
   if (texts.length === 0) return reader;
   let waiting: Sink | undefined;
@@ -57,7 +57,7 @@ export function leadReader(
     start(sink) {
       const frames = texts.map((text) => ({ text, cursor: "" }));
       const origin = { session: reader.session.sessionId, dialect };
-      if (sink.write(new Chunk(origin, frames, false))) reader.start(sink);
+      if (sink.write(new FrameBatch(origin, frames, false))) reader.start(sink);
       else waiting = sink;
     },
     resume() {
@@ -81,13 +81,13 @@ export async function holdReader(
   { isDecided, maxMs }: { readonly isDecided: (text: string) => boolean; readonly maxMs: number },
 ): Promise<StreamReader> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const held: Chunk[] = [];
+  const held: FrameBatch[] = [];
   let sink: Sink | undefined;
   let end: ReaderEnd | undefined;
-  const hold = (chunk: Chunk): boolean => {
-    held.push(chunk);
+  const hold = (batch: FrameBatch): boolean => {
+    held.push(batch);
     try {
-      if (!chunk.frames.some(({ text }) => isDecided(text))) return true;
+      if (!batch.frames.some(({ text }) => isDecided(text))) return true;
       resolve();
     } catch (error) {
       reject(error);
@@ -98,7 +98,7 @@ export async function holdReader(
   const timer = setTimeout(resolve, maxMs);
   reader.start({
     mayWrite: () => sink?.mayWrite?.() ?? true,
-    write: (chunk) => (sink === undefined ? hold(chunk) : sink.write(chunk)),
+    write: (batch) => (sink === undefined ? hold(batch) : sink.write(batch)),
     end(given) {
       if (sink !== undefined) {
         sink.end(given);
@@ -117,7 +117,7 @@ export async function holdReader(
   return wrapReader(reader, {
     start(given) {
       sink = given;
-      const hasRoom = held.splice(0).map((chunk) => given.write(chunk));
+      const hasRoom = held.splice(0).map((batch) => given.write(batch));
       if (end !== undefined) given.end(end);
       else if (hasRoom.at(-1) !== false) reader.resume();
     },
@@ -141,9 +141,9 @@ export function endUnstarted(reader: StreamReader, { run, dialect, encoderOption
       let isStarted = false;
       reader.start(
         wrapSink(sink, {
-          write(chunk) {
+          write(batch) {
             isStarted = true;
-            return sink.write(chunk);
+            return sink.write(batch);
           },
           end(end) {
             if (isStarted || end.reason !== "error" || !isLoomError(end.error, "cancelled")) {
@@ -153,7 +153,7 @@ export function endUnstarted(reader: StreamReader, { run, dialect, encoderOption
             const encoder = DIALECTS[dialect].createEncoder(encoderOptions);
             const texts = listRecords(sessionId, run, end.error.message).flatMap((record) => encoder.encode(record));
             const frames = texts.map((text) => ({ text, cursor: end.cursor }));
-            sink.write(new Chunk({ session: sessionId, dialect }, frames, false));
+            sink.write(new FrameBatch({ session: sessionId, dialect }, frames, false));
             sink.end({ reason: "end", cursor: end.cursor });
           },
         }),

@@ -11,7 +11,7 @@ import {
   addTitled,
   chooseTerms,
   countCandidates,
-  findPrefix,
+  findOnlyPrefixTerm,
   isFrequent,
   MAX_FIRST_TERMS,
   MAX_POSTINGS,
@@ -111,7 +111,7 @@ class DatabaseSearch {
     this.#averageLength = length / Math.max(1, chunks);
     const counts = new Map(counted.map(({ term, count }) => [term, count ?? 0]));
     const asked = weighQuery(parsed, chunks, (term) => counts.get(term) ?? 0);
-    const prefix = findPrefix(asked.terms);
+    const prefix = findOnlyPrefixTerm(asked.terms);
     const terms = chooseTerms(asked.terms, prefix === undefined ? [] : await this.#extend(prefix));
     if (terms.length === 0) return [];
     const found = await this.#findCandidates(terms, countCandidates(limit));

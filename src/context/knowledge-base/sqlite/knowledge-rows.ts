@@ -2,6 +2,9 @@
  * Reads and writes the rows of a knowledge base file: documents, passages and the search index. Transactions never wait,
  * so other processes can write in between.
  *
+ * `write`, `begin`, `append`, `publish`, `abandon`, `delete` and `sweep` must be called inside `transact`. All other methods
+ * only read, and need no transaction.
+ *
  * Invariants: a passage is in the index if and only if it is in `chunks` and its document is in `documents`; a document
  * is found completely or not at all, however many transactions it takes to write or delete it.
  */
@@ -72,7 +75,7 @@ export class KnowledgeRows {
   write(document: DocumentToWrite, chunks: readonly ChunkToWrite[]): WriteOutcome {
     const written = this.#removePrevious(document);
     if (written === "unchanged") return written;
-    const scope = this.#collectionOf(document);
+    const scope = this.#ensureCollection(document);
     this.#writeChunks(this.#addDocument(document.uri, scope, document, chunks.length), scope, chunks);
     this.#statements.add.run(1, chunks.length, document.bytes);
     return written;
@@ -80,13 +83,13 @@ export class KnowledgeRows {
 
   /** Starts a document that is not found until it is published. Returns its key. */
   begin(document: DocumentToWrite): number {
-    return this.#addDocument(null, this.#collectionOf(document), { ...document, indexedAt: Date.now() }, 0);
+    return this.#addDocument(null, this.#ensureCollection(document), { ...document, indexedAt: Date.now() }, 0);
   }
 
   /** Adds passages to a started document. */
   append(key: number, document: DocumentToWrite, chunks: readonly ChunkToWrite[]): void {
     if (Number(this.#statements.grow.run(Date.now(), chunks.length, key).changes) === 0) throw createAbandonedError();
-    this.#writeChunks(key, this.#collectionOf(document), chunks);
+    this.#writeChunks(key, this.#ensureCollection(document), chunks);
   }
 
   /** Makes a started document visible and replaces the one with its uri. */
@@ -117,12 +120,12 @@ export class KnowledgeRows {
 
   /** Whether there are rows of deleted or abandoned documents. */
   hasLeftovers(): boolean {
-    return this.read(({ left }) => left.get(Date.now() - ABANDONED_MS) !== undefined);
+    return this.read(({ leftover }) => leftover.get(Date.now() - ABANDONED_MS) !== undefined);
   }
 
   /** Deletes some of those rows. */
   sweep(): void {
-    const key = this.#statements.left.get(Date.now() - ABANDONED_MS)?.["key"];
+    const key = this.#statements.leftover.get(Date.now() - ABANDONED_MS)?.["key"];
     if (key !== undefined) this.#deleteRows(Number(key));
   }
 
@@ -163,10 +166,10 @@ export class KnowledgeRows {
    * total.
    */
   listTerms(prefix: string, limit: number, passages: number): readonly TermCount[] {
-    return this.read(({ beginning }) => {
+    return this.read(({ termsWithPrefix }) => {
       const found: TermCount[] = [];
       let sum = 0;
-      for (const row of beginning.iterate(prefix, `${prefix}\u{10ffff}`)) {
+      for (const row of termsWithPrefix.iterate(prefix, `${prefix}\u{10ffff}`)) {
         const count = Number(row["count"]);
         found.push({ term: String(row["term"]), count });
         sum += count;
@@ -208,7 +211,8 @@ export class KnowledgeRows {
     return key === undefined ? undefined : Number(key);
   }
 
-  #collectionOf({ collection }: DocumentToWrite): number {
+  /** Returns the key of the collection of the document. Adds the collection if there is none. */
+  #ensureCollection({ collection }: DocumentToWrite): number {
     return this.#findCollection(collection) ?? Number(this.#statements.addCollection.run(collection).lastInsertRowid);
   }
 

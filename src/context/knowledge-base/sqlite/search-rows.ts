@@ -4,7 +4,7 @@ import {
   addTitled,
   chooseTerms,
   countCandidates,
-  findPrefix,
+  findOnlyPrefixTerm,
   isFrequent,
   MAX_FIRST_TERMS,
   MAX_POSTINGS,
@@ -25,7 +25,7 @@ export function searchRows(
   const scope = collection === undefined ? undefined : rows.findScope(collection);
   if (limit < 1 || (collection !== undefined && scope === undefined)) return [];
   const asked = weighQuery(readAskedQuery(query), rows.count().chunks, (term) => rows.countPassages(term));
-  const prefix = findPrefix(asked.terms);
+  const prefix = findOnlyPrefixTerm(asked.terms);
   const extensions = prefix === undefined ? [] : rows.listTerms(prefix.term, MAX_FIRST_TERMS, MAX_POSTINGS);
   const terms = chooseTerms(asked.terms, extensions);
   if (terms.length === 0) return [];

@@ -28,7 +28,7 @@ export const STATEMENTS = {
   grow: "UPDATE documents SET indexed_at = ?, chunks = chunks + ? WHERE key = ? AND uri IS NULL",
   publish: "UPDATE documents SET uri = ?, indexed_at = ? WHERE key = ? AND uri IS NULL",
   hide: "UPDATE documents SET uri = NULL, indexed_at = 0 WHERE key = ?",
-  left: "SELECT key FROM documents WHERE uri IS NULL AND indexed_at < ? LIMIT 1",
+  leftover: "SELECT key FROM documents WHERE uri IS NULL AND indexed_at < ? LIMIT 1",
   touch: "UPDATE documents SET modified_at = ?, indexed_at = ?, root = ?, stamp = ? WHERE key = ? AND hash = ?",
   deleteDocument: "DELETE FROM documents WHERE key = ?",
   addChunk: "INSERT INTO chunks (document, first_line, last_line, headings, content) VALUES (?, ?, ?, ?, ?)",
@@ -36,7 +36,7 @@ export const STATEMENTS = {
   deleteChunks: "DELETE FROM chunks WHERE key IN (SELECT key FROM chunks WHERE document = ? ORDER BY key LIMIT ?)",
   addTerms: "INSERT INTO terms (rowid, title, headings, body, scope) VALUES (?, ?, ?, ?, ?)",
   frequency: "SELECT doc FROM vocabulary WHERE term = ?",
-  beginning: "SELECT term, doc AS count FROM vocabulary WHERE term >= ? AND term < ?",
+  termsWithPrefix: "SELECT term, doc AS count FROM vocabulary WHERE term >= ? AND term < ?",
   match: `SELECT rowid AS key, -rank AS weight FROM terms WHERE terms MATCH ? AND ${IS_PUBLISHED} ORDER BY rank LIMIT ?`,
   matchSome: `SELECT rowid AS key, -bm25(terms, 4.0, 3.0, 1.0, 0.0) AS weight FROM terms WHERE terms MATCH ? AND ${IS_PUBLISHED} LIMIT ?`,
   passagesOf:

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { formatCursor } from "../../../log/cursor.ts";
-import { Chunk } from "../../streams/chunk.ts";
+import { FrameBatch } from "../../streams/frame-batch.ts";
 import type { ReaderEnd, Sink, StreamReader } from "../../streams/stream-reader.ts";
 import { type AgUiReaderOptions, createAgUiReader } from "./ag-ui-reader.ts";
 
@@ -10,8 +10,8 @@ const SUPERSEDED = { type: "CUSTOM", name: "loom.superseded", value: { node_id: 
 const PAUSE = { type: "RUN_FINISHED", outcome: { type: "interrupt", interrupts: [{ id: "c" }] } };
 let eventId = 0;
 
-const chunk = (...frames: readonly object[]): Chunk =>
-  new Chunk(
+const batch = (...frames: readonly object[]): FrameBatch =>
+  new FrameBatch(
     ORIGIN,
     frames.map((frame) => ({ text: JSON.stringify(frame), cursor: formatCursor("i", ++eventId) })),
     false,
@@ -45,7 +45,7 @@ function connect(
   const sent: unknown[] = [];
   const target = {
     hasRoom: true,
-    write(given: Chunk) {
+    write(given: FrameBatch) {
       sent.push(...given.frames.map(({ text }) => (JSON.parse(text) as { type: unknown }).type));
       return target.hasRoom;
     },
@@ -59,8 +59,8 @@ function connect(
 test("takes nothing while a snapshot is read, then sends it in order, and ends", async () => {
   const read = Promise.withResolvers<readonly string[]>();
   const { reader, source, sent, sink } = connect(() => read.promise);
-  expect(sink.write(chunk({ type: "RUN_STARTED" }))).toBe(true);
-  expect(sink.write(chunk({ type: "STEP_FINISHED" }, SUPERSEDED, { type: "STEP_STARTED" }))).toBe(false);
+  expect(sink.write(batch({ type: "RUN_STARTED" }))).toBe(true);
+  expect(sink.write(batch({ type: "STEP_FINISHED" }, SUPERSEDED, { type: "STEP_STARTED" }))).toBe(false);
   reader.resume();
   sink.end(END);
   expect([sent, source.resume.mock.calls.length]).toEqual([["RUN_STARTED"], 0]);
@@ -71,17 +71,17 @@ test("takes nothing while a snapshot is read, then sends it in order, and ends",
 
 test("continues after a snapshot when the target has room", async () => {
   const { source, target, sent, sink } = connect(() => Promise.resolve(['{"type":"MESSAGES_SNAPSHOT"}']));
-  sink.write(chunk(SUPERSEDED));
+  sink.write(batch(SUPERSEDED));
   await vi.waitFor(() => expect(source.resume).toHaveBeenCalledTimes(1));
   target.hasRoom = false;
-  sink.write(chunk(SUPERSEDED));
+  sink.write(batch(SUPERSEDED));
   await vi.waitFor(() => expect(sent).toHaveLength(4));
   expect(source.resume).toHaveBeenCalledTimes(1);
 });
 
 test("ends with the error of a snapshot that cannot be read, without the frame that needs it", async () => {
   const { source, sent, sink } = connect(() => Promise.reject(new Error("disk")));
-  sink.write(chunk(SUPERSEDED));
+  sink.write(batch(SUPERSEDED));
   await vi.waitFor(() => expect(sent).toEqual(["error"]));
   expect(source.close).toHaveBeenCalledTimes(1);
 });
@@ -89,7 +89,7 @@ test("ends with the error of a snapshot that cannot be read, without the frame t
 test("ends with an error if the store cannot say whether the run waits for more", async () => {
   const findLastId = () => Promise.reject(new Error("away"));
   const { source, sent, sink } = connect(() => Promise.resolve([]), { findLastId, settleMs: 1 });
-  sink.write(chunk({ type: "RUN_STARTED" }, PAUSE));
+  sink.write(batch({ type: "RUN_STARTED" }, PAUSE));
   await vi.waitFor(() => expect(sent).toEqual(["RUN_STARTED", "error"]));
   expect(source.close).toHaveBeenCalledTimes(1);
 });
@@ -97,10 +97,10 @@ test("ends with an error if the store cannot say whether the run waits for more"
 test("takes frames that it holds back when a full target has room again", () => {
   const { reader, source, target, sink } = connect(() => Promise.resolve([]));
   target.hasRoom = false;
-  expect(sink.write(chunk({ type: "RUN_STARTED" }, PAUSE))).toBe(false);
+  expect(sink.write(batch({ type: "RUN_STARTED" }, PAUSE))).toBe(false);
   reader.resume();
   expect(source.resume).toHaveBeenCalledTimes(1);
-  expect(sink.write(chunk({ type: "RUN_STARTED" }, { type: "CUSTOM", name: "x" }, PAUSE))).toBe(true);
+  expect(sink.write(batch({ type: "RUN_STARTED" }, { type: "CUSTOM", name: "x" }, PAUSE))).toBe(true);
   reader.close();
   sink.end({ reason: "left", cursor: "" });
 });

@@ -12,7 +12,7 @@
 import { SUPERSEDED } from "../../../dialects/ag-ui/carried-events.ts";
 import type { StreamFrame } from "../../../log/index.ts";
 import type { JsonObject } from "../../../protocol/index.ts";
-import { Chunk } from "../../streams/chunk.ts";
+import { FrameBatch } from "../../streams/frame-batch.ts";
 import { comparePositions, type Position, readPosition } from "../../streams/position.ts";
 import type { ReaderEnd, Sink, StreamReader } from "../../streams/stream-reader.ts";
 import type { Answered } from "./find-run.ts";
@@ -90,7 +90,7 @@ class AgUiSink implements Sink {
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
   #hasRoom = true;
-  /** True while snapshots for a chunk are read. The sink takes nothing else until then. */
+  /** True while snapshots for a batch are read. The sink takes nothing else until then. */
   #isReading = false;
   /** The end of the reader, if it came while snapshots were read. */
   #end: ReaderEnd | undefined;
@@ -105,12 +105,12 @@ class AgUiSink implements Sink {
     this.#ownResults = options.ownResults;
   }
 
-  write(chunk: Chunk): boolean {
+  write(batch: FrameBatch): boolean {
     if (this.#isOver) return true;
-    const replacing = chunk.frames.filter((frame) => this.#isReplacing(frame) && !this.#isKnown(frame));
-    if (replacing.length === 0) return this.#take(chunk);
+    const replacing = batch.frames.filter((frame) => this.#isReplacing(frame) && !this.#isKnown(frame));
+    if (replacing.length === 0) return this.#take(batch);
     this.#isReading = true;
-    void this.#takeWithSnapshots(chunk, replacing);
+    void this.#takeWithSnapshots(batch, replacing);
     return false;
   }
 
@@ -135,13 +135,13 @@ class AgUiSink implements Sink {
     this.#target.end(end);
   }
 
-  async #takeWithSnapshots(chunk: Chunk, replacing: readonly StreamFrame[]): Promise<void> {
+  async #takeWithSnapshots(batch: FrameBatch, replacing: readonly StreamFrame[]): Promise<void> {
     try {
       const snapshots = new Map<StreamFrame, readonly string[]>();
       for (const frame of replacing) snapshots.set(frame, await this.#options.replaceMessages(frame));
       this.#isReading = false;
       if (this.#isOver) return;
-      const hasRoom = this.#take(chunk, snapshots);
+      const hasRoom = this.#take(batch, snapshots);
       if (this.#end !== undefined) this.end(this.#end);
       else if (hasRoom) this.#reader.resume();
     } catch (error) {
@@ -156,10 +156,10 @@ class AgUiSink implements Sink {
     this.#target.end({ reason: "error", cursor: "", error });
   }
 
-  #take(chunk: Chunk, snapshots: Snapshots = NO_SNAPSHOTS): boolean {
-    const frames = chunk.frames.flatMap((frame) => this.#convert(frame, snapshots.get(frame)));
-    this.#lastId = readPosition(chunk.cursor).eventId;
-    return this.#send(frames, chunk);
+  #take(batch: FrameBatch, snapshots: Snapshots = NO_SNAPSHOTS): boolean {
+    const frames = batch.frames.flatMap((frame) => this.#convert(frame, snapshots.get(frame)));
+    this.#lastId = readPosition(batch.cursor).eventId;
+    return this.#send(frames, batch);
   }
 
   #stop(): void {
@@ -171,7 +171,7 @@ class AgUiSink implements Sink {
     const last = frames.at(-1);
     if (last === undefined) return this.#hasRoom;
     const sent = this.#options.isEnveloped ? frames.map(envelop) : frames;
-    this.#hasRoom = this.#target.write(new Chunk(origin, sent, mayEndRun));
+    this.#hasRoom = this.#target.write(new FrameBatch(origin, sent, mayEndRun));
     return this.#hasRoom;
   }
 
@@ -307,7 +307,10 @@ class AgUiSink implements Sink {
   }
 }
 
-const NO_ORIGIN: Pick<Chunk, "origin" | "mayEndRun"> = { origin: { session: "", dialect: "ag-ui" }, mayEndRun: false };
+const NO_ORIGIN: Pick<FrameBatch, "origin" | "mayEndRun"> = {
+  origin: { session: "", dialect: "ag-ui" },
+  mayEndRun: false,
+};
 
 /** What to send after some frames. */
 type Snapshots = ReadonlyMap<StreamFrame, readonly string[]>;

@@ -13,7 +13,7 @@ import type { ApiCall } from "../../api/operation.ts";
 import type { ServerCore } from "../../api/server-core.ts";
 import { findSession } from "../../endpoints/find-session.ts";
 import { isRunRead, readLastEventId } from "../../endpoints/stream-endpoint.ts";
-import type { FrameEnd } from "../../streams/chunk.ts";
+import type { EndAt } from "../../streams/frame-batch.ts";
 import type { ReadRequest } from "../../streams/stream-reader.ts";
 import { leadReader } from "../../streams/wrap-reader.ts";
 import { createNotice, type NoticeCode } from "../client-protocol.ts";
@@ -88,10 +88,10 @@ export function isWaitingChunk(text: string): boolean {
 }
 
 /**
- * Ends the response at the first place from record `waitFromId` on where the run waits for the user. The reason is not `stop`:
- * the tool calls have no results yet.
+ * Ends the response at the first place from record `waitFromId` on where the run waits for the user. The reason is not
+ * `stop`: the tool calls have no results yet.
  */
-function createEnd({ waitFromId = 0, sdkVersion }: SentSlice): FrameEnd {
+function createEnd({ waitFromId = 0, sdkVersion }: SentSlice): EndAt {
   const text = writeFinish("tool-calls", sdkVersion);
   return (frame) =>
     isWaitingChunk(frame.text) && parseCursor(frame.cursor).eventId >= waitFromId ? { ...frame, text } : undefined;

@@ -10,33 +10,33 @@ import { measureText } from "../../log/measure-text.ts";
 import { readPosition } from "./position.ts";
 
 /**
- * How a chunk is encoded:
+ * How a batch is encoded:
  * - `sse`, `ndjson`: the body as text.
  * - `sse-http`, `ndjson-http`: the same, as one chunk of HTTP chunked transfer encoding.
  * - `control`: one WebSocket message, a `frames` frame of the control protocol.
  * - `messages`: one WebSocket message per frame.
  */
-export type ChunkForm = "sse" | "ndjson" | "sse-http" | "ndjson-http" | "control" | "messages";
+export type BatchForm = "sse" | "ndjson" | "sse-http" | "ndjson-http" | "control" | "messages";
 
-export interface ChunkOrigin {
+export interface BatchOrigin {
   readonly session: string;
   readonly dialect: DialectName;
 }
 
-export class Chunk {
-  readonly origin: ChunkOrigin;
+export class FrameBatch {
+  readonly origin: BatchOrigin;
   /** Never empty. */
   readonly frames: readonly StreamFrame[];
   /** Whether a run may have ended in these records. Readers of a single run then query the log. */
   readonly mayEndRun: boolean;
-  readonly #encoded = new Map<ChunkForm, Buffer>();
+  readonly #encoded = new Map<BatchForm, Buffer>();
   #control: string | undefined;
   #textBytes: number | undefined;
   #encodedBytes = 0;
   /** Called with the bytes of each encoding that is kept from now on. */
   onGrow: ((bytes: number) => void) | undefined;
 
-  constructor(origin: ChunkOrigin, frames: readonly StreamFrame[], mayEndRun: boolean) {
+  constructor(origin: BatchOrigin, frames: readonly StreamFrame[], mayEndRun: boolean) {
     this.origin = origin;
     this.frames = frames;
     this.mayEndRun = mayEndRun;
@@ -55,7 +55,7 @@ export class Chunk {
 
   /** Approximate memory of the frames in bytes, without encodings. */
   get heldBytes(): number {
-    return this.frames.reduce((sum, { text }) => sum + FRAME_BYTES + measureText(text), CHUNK_BYTES);
+    return this.frames.reduce((sum, { text }) => sum + FRAME_BYTES + measureText(text), BATCH_BYTES);
   }
 
   /** Approximate memory of the encodings so far. */
@@ -72,7 +72,7 @@ export class Chunk {
     return this.#control;
   }
 
-  bytes(form: ChunkForm): Buffer {
+  bytes(form: BatchForm): Buffer {
     const known = this.#encoded.get(form);
     if (known !== undefined) return known;
     const bytes = this.#encode(form);
@@ -92,7 +92,7 @@ export class Chunk {
     return encodeControl({ type: "frames", session, dialect, frames, cursor: this.cursor });
   }
 
-  #encode(form: ChunkForm): Buffer {
+  #encode(form: BatchForm): Buffer {
     switch (form) {
       case "sse":
         return Buffer.from(this.frames.map(writeSse).join(""));
@@ -110,8 +110,8 @@ export class Chunk {
   }
 }
 
-/** Approximate memory of a chunk without its frames, of a frame without its text, and of an encoding without its bytes. */
-const CHUNK_BYTES = 384;
+/** Approximate memory of a batch without its frames, of a frame without its text, and of an encoding without its bytes. */
+const BATCH_BYTES = 384;
 const FRAME_BYTES = 144;
 const ENCODING_BYTES = 160;
 
@@ -146,31 +146,33 @@ export function encodeTextMessage(text: string): Buffer {
   return bytes;
 }
 
-/** Returns the frame that takes the place of this one and ends the stream; undefined if the stream continues. */
-export type FrameEnd = (frame: StreamFrame) => StreamFrame | undefined;
+/**
+ * Decides where a stream ends: returns the frame that is sent last, instead of this one; undefined if the stream continues.
+ */
+export type EndAt = (frame: StreamFrame) => StreamFrame | undefined;
 
 /** Returns the frames up to the one that ends the stream, which `endAt` replaces. Undefined if the stream continues. */
-export function endChunk(chunk: Chunk | undefined, endAt: FrameEnd | undefined): Chunk | undefined {
-  if (chunk === undefined || endAt === undefined) return undefined;
-  const { frames, origin, mayEndRun } = chunk;
+export function cutAtEnd(batch: FrameBatch | undefined, endAt: EndAt | undefined): FrameBatch | undefined {
+  if (batch === undefined || endAt === undefined) return undefined;
+  const { frames, origin, mayEndRun } = batch;
   for (const [index, frame] of frames.entries()) {
     const last = endAt(frame);
-    if (last !== undefined) return new Chunk(origin, [...frames.slice(0, index), last], mayEndRun);
+    if (last !== undefined) return new FrameBatch(origin, [...frames.slice(0, index), last], mayEndRun);
   }
   return undefined;
 }
 
-/** Returns at most `count` frames of the chunk, and only frames of records up to `lastId`. */
-export function cutChunk(
-  chunk: Chunk | undefined,
+/** Returns at most `count` frames of the batch, and only frames of records up to `lastId`. */
+export function cutBatch(
+  batch: FrameBatch | undefined,
   count: number,
   lastId = Number.POSITIVE_INFINITY,
-): Chunk | undefined {
-  if (chunk === undefined) return undefined;
-  const { frames, origin, mayEndRun } = chunk;
+): FrameBatch | undefined {
+  if (batch === undefined) return undefined;
+  const { frames, origin, mayEndRun } = batch;
   let length = Math.min(frames.length, count);
   if (Number.isFinite(lastId))
     while (length > 0 && readPosition(frames[length - 1]?.cursor ?? "").eventId > lastId) length--;
-  if (length === frames.length) return chunk;
-  return length === 0 ? undefined : new Chunk(origin, frames.slice(0, length), mayEndRun);
+  if (length === frames.length) return batch;
+  return length === 0 ? undefined : new FrameBatch(origin, frames.slice(0, length), mayEndRun);
 }
