@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { lexer, type MarkedToken, type Token, walkTokens } from "marked";
 import { describe, expect, it } from "vitest";
 import { listApiPages, readApiPages } from "../site/api-reference.ts";
@@ -153,6 +154,18 @@ describe("the Chinese pages", () => {
   });
 });
 
+/** The pages whose titles or texts have `word`, in the search index of a built site. */
+async function searchSite(dist: string, word: string): Promise<readonly string[]> {
+  const [file = ""] = globSync("assets/chunks/@localSearchIndexroot.*.js", { cwd: dist });
+  const { default: json } = (await import(pathToFileURL(join(dist, file)).href)) as { readonly default: string };
+  const { documentIds, index } = JSON.parse(json) as {
+    readonly documentIds: Readonly<Record<string, string>>;
+    readonly index: readonly (readonly [term: string, Readonly<Record<string, Readonly<Record<string, number>>>>])[];
+  };
+  const [, fields = {}] = index.find(([term]) => term === word) ?? [];
+  return Object.values(fields).flatMap((counts) => Object.keys(counts).map((id) => documentIds[id] ?? id));
+}
+
 describe("the built site", () => {
   it("is checked for links to headings that do not exist", async () => {
     const folder = mkdtempSync(join(tmpdir(), "loom-site-"));
@@ -175,7 +188,7 @@ describe("the built site", () => {
     }
   });
 
-  it.runIf(LONG)("has no dead link", () => {
+  it.runIf(LONG)("has no dead link, and its search finds the guides", async () => {
     const { status, stderr } = spawnSync("npm", ["run", "--silent", "docs"], {
       cwd: packageRoot,
       encoding: "utf8",
@@ -183,5 +196,16 @@ describe("the built site", () => {
     });
     expect({ status, stderr: status === 0 ? "" : stderr }).toEqual({ status: 0, stderr: "" });
     expect(readFileSync(join(packageRoot, "site", "dist", "zh", "index.html"), "utf8")).toContain('lang="zh-CN"');
+
+    const dist = join(packageRoot, "site", "dist");
+    for (const [word, page] of [
+      ["cors", "/guides/allow-origins.html"],
+      ["timeout", "/configuration.html"],
+      ["approve", "/guides/build-an-agent.html"],
+      ["deploy", "/deploy.html"],
+    ] as const) {
+      const pages = (await searchSite(dist, word)).map((address) => address.split("#")[0]);
+      expect(pages, word).toContain(page);
+    }
   });
 });
