@@ -11,6 +11,11 @@ const MAX_SESSIONS = 10_000;
 /**
  * Creates a function that returns the records of one stream with a session ID and an event ID. `defaultSession` is used
  * for records without a session ID; records without an event ID are numbered per session.
+ *
+ * ```ts
+ * const stamp = createStamper("chat-7");
+ * const { envelope } = stamp({ envelope: {}, event: { type: "run_start" } }); // session_id "chat-7", event_id 1
+ * ```
  */
 export function createStamper(defaultSession = "session"): (record: EventRecord) => StampedRecord {
   const lastIds = new BoundedMap<number>(MAX_SESSIONS);

@@ -31,7 +31,13 @@ export function append<T>(initial: readonly T[] = []): Channel<readonly T[]> {
   return { kind: "append", initial };
 }
 
-/** A channel with an object. A write is an object whose entries are added or replaced. */
+/**
+ * A channel with an object. A write is an object whose entries are added or replaced.
+ *
+ * ```ts
+ * const channels = { scores: merge<number>() }; // a node returns { scores: { ann: 3 } }
+ * ```
+ */
 export function merge<T>(initial: { readonly [key: string]: T } = {}): Channel<{ readonly [key: string]: T }> {
   return { kind: "merge", initial };
 }
@@ -39,6 +45,10 @@ export function merge<T>(initial: { readonly [key: string]: T } = {}): Channel<{
 /**
  * A channel with any value and a reducer. The reducer returns the value after a write, and must not modify its
  * arguments.
+ *
+ * ```ts
+ * const channels = { total: custom(0, (sum, added: number) => sum + added) };
+ * ```
  */
 export function custom<Value, Write = Value>(
   initial: Value,

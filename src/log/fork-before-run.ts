@@ -37,6 +37,10 @@ export interface ForkBeforeRunOptions {
  *
  * Throws `unknown_session`, `unknown_run`, `session_exists`, `batch_too_large` if the records exceed `maxForkBytes` of
  * the log, and `unsupported` if another run is still live where this run begins.
+ *
+ * ```ts
+ * await forkBeforeRun(log, { from: "chat-7", runId: "run-2", to: "chat-7-edited", isVersion: true });
+ * ```
  */
 export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Promise<SessionInfo> {
   const { from, runId, to, moveImage } = options;

@@ -77,6 +77,10 @@ export async function replayObservers(
 /**
  * Delivers the events of a recorded session to callbacks as if it happened now. Waits for each callback, so nothing is
  * dropped. Throws `unknown_session`, `unknown_run`, `cursor_invalid` or `cursor_ahead`.
+ *
+ * ```ts
+ * await replayCallbacks(log, "chat-7", [{ onEvent: (type) => console.log(type) }]);
+ * ```
  */
 export async function replayCallbacks(
   log: Log,

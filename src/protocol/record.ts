@@ -45,7 +45,13 @@ export function isSpecified(type: string): type is SpecifiedType {
   return findLoomEventForm(type)?.exportKey !== undefined;
 }
 
-/** True if this version knows the type of the event. */
+/**
+ * True if this version knows the type of the event.
+ *
+ * ```ts
+ * if (isKnownEvent(event) && event.type === "tool_end") console.log(event.result);
+ * ```
+ */
 export function isKnownEvent(event: AnyEvent): event is LoomEvent {
   return isKnownType(event.type);
 }

@@ -13,7 +13,13 @@ export function useReceiver(receiver: Receiver): ReceiverView {
   return useStore(receiver);
 }
 
-/** Returns one session, or undefined until its first event arrives. Changes to other sessions do not re-render. */
+/**
+ * Returns one session, or undefined until its first event arrives. Changes to other sessions do not re-render.
+ *
+ * ```ts
+ * const status = useSession(receiver, "chat-7", (session) => session?.state.status);
+ * ```
+ */
 export function useSession(receiver: Receiver, sessionId: string): SessionView | undefined;
 /** Returns `select(session)` and re-renders only when the result changes. */
 export function useSession<S>(
@@ -36,7 +42,13 @@ export function useRun(receiver: Receiver, sessionId: string, turnKey?: string):
   return useSession(receiver, sessionId, select);
 }
 
-/** Returns one message of a run, or undefined if there is no such message. */
+/**
+ * Returns one message of a run, or undefined if there is no such message.
+ *
+ * ```ts
+ * const text = useMessage(receiver, "chat-7", turn.key, messageId)?.mainContent;
+ * ```
+ */
 export function useMessage(
   receiver: Receiver,
   sessionId: string,

@@ -32,6 +32,10 @@ export interface ToolResultParts {
  * Creates a result with a text, data or an error flag, to return from `execute`.
  *
  * Throws `tool_failed` if `output` cannot be converted to JSON.
+ *
+ * ```ts
+ * execute: ({ city }) => toolResult({ text: `No weather for ${city}`, isError: true });
+ * ```
  */
 export function toolResult({ text, output, summary, isError = false }: ToolResultParts): ToolCallResult {
   const made = output === undefined ? undefined : toJson(output);

@@ -53,6 +53,11 @@ const counters = new Map<EncodingName, Promise<TokenCounter>>();
 /**
  * Returns the token counter for a model. Loads the package `gpt-tokenizer` for OpenAI models; without it, and for all
  * other models, tokens are estimated.
+ *
+ * ```ts
+ * const counter = await loadTokenCounter({ provider: "openai", modelId: "gpt-5" });
+ * console.log(counter.countText("How many tokens?"));
+ * ```
  */
 export async function loadTokenCounter(
   model: Pick<LanguageModel, "modelId"> & Partial<Pick<LanguageModel, "provider">>,

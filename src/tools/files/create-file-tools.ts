@@ -79,6 +79,10 @@ type FileToolSettings = OptionsOf<typeof FILE_OPTIONS>;
  * links that lead out of `root` are rejected with `path_refused`.
  *
  * Throws `tool_invalid` if `root` is empty, and `invalid_arguments` for a wrong option.
+ *
+ * ```ts
+ * await using helper = agent({ provider: "offline", tools: createFileTools("./notes", { readOnly: true }) });
+ * ```
  */
 export function createFileTools(root: string, options: FileToolOptions = {}): Tool[] {
   const settings = readOptions(FILE_OPTIONS, options);
