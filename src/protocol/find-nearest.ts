@@ -1,3 +1,4 @@
+/** Finds the name that was probably meant by a word, for the messages of errors. */
 const MAX_CHANGES = 3;
 /** Shorter words are the start or a part of many names by chance. */
 const MIN_START = 4;

@@ -5,7 +5,7 @@
  * Folds are mutable, and the immutable view is created on demand: unchanged parts keep their identity, and an event
  * costs the same however long the message, turn or session is.
  */
-import { type AnyEvent, type EventOf, type EventRecord } from "../../protocol/index.ts";
+import type { AnyEvent, EventOf, EventRecord } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { opensNoRun } from "../../protocol/record.ts";
 import type { ReceiverLimits } from "../limits.ts";

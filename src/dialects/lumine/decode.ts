@@ -119,7 +119,7 @@ function createLumineDecoder(): Decoder {
   }
 
   /** A `session_id` frame announces a request. */
-  function greet({ session_id }: AnyLumineFrame, extra: JsonObject, issues: Issue[]): readonly EventRecord[] {
+  function greet({ session_id }: SessionFrame, extra: JsonObject, issues: Issue[]): readonly EventRecord[] {
     if (state === "live")
       report(issues, "lumine-new-request", "a session_id frame precedes the [DONE] of the previous request");
     // The previous request was not cancelled by [DONE], so its error is one.
@@ -142,7 +142,7 @@ function createLumineDecoder(): Decoder {
   }
 
   /** Reads a frame other than `session_id` and [DONE]. */
-  function readEvents(frame: AnyLumineFrame, extra: JsonObject, issues: Issue[]): readonly EventRecord[] {
+  function readEvents(frame: EventFrame, extra: JsonObject, issues: Issue[]): readonly EventRecord[] {
     const records: EventRecord[] = [];
     const plain = plainEnvelope();
     const envelope = withExtra(plain, "lumine", extra);
@@ -234,6 +234,9 @@ function createLumineDecoder(): Decoder {
 type AnyLumineFrame =
   | LumineFrame
   | { readonly type: "unknown"; readonly session_id: Json | undefined; readonly frame: JsonObject };
+
+type SessionFrame = Extract<AnyLumineFrame, { readonly type: "session_id" }>;
+type EventFrame = Exclude<AnyLumineFrame, SessionFrame>;
 
 /** The fields of an error that announces another attempt. */
 function readAttempt({ attempt }: ErrorFrame, code: string | undefined): JsonObject | undefined {

@@ -12,7 +12,7 @@ import { asStoreError } from "../../../sqlite/as-store-error.ts";
 import { assertIntact, type ConnectionOptions, openDatabase, transact } from "../../../sqlite/database.ts";
 import { ensureFile } from "../../../sqlite/ensure-file.ts";
 import { identifyFile } from "../../../sqlite/file-identity.ts";
-import { LockQueue } from "../../../sqlite/lock-queue.ts";
+import { LockQueue } from "./lock-queue.ts";
 import { type DatabaseFormat, migrate, migrateExisting } from "../../../sqlite/migrate.ts";
 import type { Credentials, CredentialsOptions } from "./credentials.ts";
 import type { CredentialsDriver, Steps, Value } from "./credential-rows.ts";

@@ -1,6 +1,6 @@
 // Work that waits for the lock of a file: order, timeouts and limits.
 import { expect, it } from "vitest";
-import { LoomError } from "../protocol/loom-error.ts";
+import { LoomError } from "../../../protocol/loom-error.ts";
 import { LockQueue, MAX_WAITING } from "./lock-queue.ts";
 
 function createFixture(maxWaitMs: number) {

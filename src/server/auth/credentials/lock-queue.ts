@@ -5,7 +5,7 @@
  * Invariant: however much work waits, one attempt is made per pause.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { isLoomError, LoomError } from "../protocol/loom-error.ts";
+import { isLoomError, LoomError } from "../../../protocol/loom-error.ts";
 
 const PAUSE_MS = 10;
 /** How much work can wait; more fails with `store_busy` at once. */
