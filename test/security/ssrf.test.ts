@@ -6,6 +6,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect } from "vitest";
 import { isLoomError } from "../../src/protocol/index.ts";
 import { HttpRefusal } from "../../src/server/api/refuse-request.ts";
+import { createGates } from "../../src/server/api/gates.ts";
+import { LOCAL } from "../../src/server/auth/principal.ts";
 import { createImageOperation } from "../../src/server/endpoints/images.ts";
 import type { ApiCall } from "../../src/server/api/operation.ts";
 import type { ServerCore } from "../../src/server/api/server-core.ts";
@@ -209,8 +211,14 @@ describe("the image endpoint", () => {
 
   async function get(url: string, resolve: (host: string) => Promise<readonly LookupAddress[]>): Promise<unknown> {
     connected = [];
-    const core = { limits: SERVER_LIMITS, closing: new AbortController().signal, report: () => "id" };
-    const call = { request: new Request("http://127.0.0.1/v1/images"), query: { url }, signal: core.closing };
+    const closing = new AbortController().signal;
+    const core = { limits: SERVER_LIMITS, gates: createGates(SERVER_LIMITS), closing, report: () => "id" };
+    const call = {
+      request: new Request("http://127.0.0.1/v1/images"),
+      caller: { principal: LOCAL },
+      query: { url },
+      signal: closing,
+    };
     const operation = createImageOperation({ exchange, resolve });
     try {
       await operation.handle(core as unknown as ServerCore, call as unknown as ApiCall<"Empty", "Empty">);

@@ -20,7 +20,7 @@ it.skipIf(!hasCurl)("the curl commands of the guide run, resume, repeat and read
   const page = readFileSync(join(packageRoot, "docs", "guides", "use-the-server.md"), "utf8");
   const [section = ""] = /^## From a shell\n[^]*?(?=^## )/m.exec(page) ?? [];
   const blocks = findBlocks("page", section);
-  expect(blocks).toHaveLength(5);
+  expect(blocks).toHaveLength(4);
   const folder = mkdtempSync(join(tmpdir(), "loom-guide-"));
   const log = new MemoryLog();
   const agents = { helper: agent({ provider: "offline", tools: createBuiltinTools(), metrics: false }) };
@@ -31,8 +31,8 @@ it.skipIf(!hasCurl)("the curl commands of the guide run, resume, repeat and read
     const script = blocks.map(({ text }) => text).join(`echo '${mark}'\n`);
     const output = await runShell(`set -eu\n${script.replaceAll(DEFAULT_URL, server.url)}`, folder);
     const outputs = output.split(`${mark}\n`);
-    expect(outputs).toHaveLength(5);
-    const [whole = "", rest = "", twice = "", dialects = "", responses = ""] = outputs;
+    expect(outputs).toHaveLength(4);
+    const [whole = "", rest = "", twice = "", dialects = ""] = outputs;
     expect(whole.trimEnd().split("\n").at(-1)).toContain('"session_end"');
     expect(rest.length).toBeGreaterThan(500);
     expect(whole.endsWith(rest)).toBe(true);
@@ -45,16 +45,6 @@ it.skipIf(!hasCurl)("the curl commands of the guide run, resume, repeat and read
     const lines = dialects.trimEnd().split("\n");
     expect(lines).toHaveLength(15);
     for (const [index, start] of FIRST_FRAMES.entries()) expect(lines[3 * index]).toContain(start);
-    expect(responses.split("\n").map((line) => line.slice(0, 16))).toEqual([
-      '{"status":"ok"}',
-      '{"status":"ready',
-      '{"name":"loom-ag',
-      '{"agents":[{"nam',
-      '{"providers":[{"',
-      '{"sessions":[{"s',
-      '{"openapi":"3.1.',
-      "",
-    ]);
   } finally {
     await server.close({ graceMs: 0 });
     await log.close();

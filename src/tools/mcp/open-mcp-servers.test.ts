@@ -108,7 +108,7 @@ describe("servers that fail to start", () => {
   it.each<[object, string]>([
     [{ maxTool: 1 }, "Unknown option `maxTool`; did you mean `maxTools`?"],
     [{ maxTools: Number.NaN }, "`maxTools` must be an integer from 0 to 536870912"],
-    [{ approval: "sometimes" }, '`approval` must be a function or never, always or by-hints, not "sometimes"'],
+    [{ approval: "sometimes" }, '`approval` must be "never", "always", "by-hints" or a function, not "sometimes"'],
   ])("reject a wrong option: %o", async (options, message) => {
     const refusal = { code: "mcp_failed", message: expect.stringContaining(message) as string };
     expect(await failure(open({}, options))).toMatchObject(refusal);
