@@ -96,7 +96,7 @@ it.runIf(LONG)("needs the files of the guide and four list entries", { timeout: 
   const errors = await compile();
   expect(errors.map((line) => line.slice(0, line.indexOf("(")))).toEqual([
     "src/dialects/decoders.ts",
-    "src/dialects/dialects.ts",
+    "src/dialects/index.ts",
     "src/dialects/load-dialect.ts",
   ]);
   for (const error of errors) expect(error).toContain("'text' is missing");
@@ -106,7 +106,7 @@ it.runIf(LONG)("needs the files of the guide and four list entries", { timeout: 
     [/^ {2}loom: /m, "  text: TEXT_DECODING,\n  loom: "],
   );
   edit(
-    "dialects.ts",
+    "index.ts",
     [/^import /m, 'import { text } from "./text/index.ts";\nimport '],
     [/^ {2}loom,/m, "  loom,\n  text,"],
   );

@@ -14,7 +14,7 @@ import type { Shape } from "../protocol/schema.ts";
 import type { FrameTraits } from "./frame-traits.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
-/** Names of all dialects. The compiler then requires an entry in `decoders.ts` and in `dialects.ts`. */
+/** Names of all dialects. The compiler then requires an entry in `decoders.ts`, `index.ts` and `load-dialect.ts`. */
 export const DIALECT_NAMES = [
   "loom",
   "export",

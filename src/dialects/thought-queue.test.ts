@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { LONG, SAMPLES } from "../../test/sampling.ts";
 import type { AnyEvent, EventOf, StampedRecord } from "../protocol/index.ts";
-import { DIALECTS } from "./dialects.ts";
+import { DIALECTS } from "./index.ts";
 import { addPiece, addToThoughts, BLANK_LINE, flushThoughts, MAX_WAITING, ThoughtQueue } from "./thought-queue.ts";
 
 function record(event: AnyEvent, node: string | undefined, event_id: number): StampedRecord {

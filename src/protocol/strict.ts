@@ -3,7 +3,7 @@
  * `value: {"$loom": type, …payload}`. An application value that has a `$loom` key is wrapped the same way, so it is
  * never mistaken for an event.
  */
-import { type CheckpointEvent, type CustomEvent, ENVELOPE_FORM, findLoomEventForm } from "./events.generated.ts";
+import { type CustomEvent, ENVELOPE_FORM, findLoomEventForm } from "./events.generated.ts";
 import { isJsonObject, type JsonObject, keepFields } from "./json.ts";
 import { type AnyEvent, isSpecified } from "./record.ts";
 
@@ -13,13 +13,6 @@ const LOOM_KEY = "$loom";
 export function fitsStrictForm(event: AnyEvent): boolean {
   if (event.type === "custom") return !hasLoomKey((event as CustomEvent).value);
   return event.type === "reply" || isSpecified(event.type);
-}
-
-/** Returns the event with every field that 001 §4.2 requires. Stored checkpoints may lack `thread_id` and `checkpoint_ns`. */
-export function completeEvent(event: AnyEvent, sessionId: string): AnyEvent {
-  if (event.type !== "checkpoint") return event;
-  const { thread_id = sessionId, checkpoint_ns = "" } = event as CheckpointEvent;
-  return { ...event, thread_id, checkpoint_ns };
 }
 
 /** Returns the value of the `custom` frame that carries `event`. */
