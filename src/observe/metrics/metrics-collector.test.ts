@@ -337,6 +337,15 @@ it("limits the names it lists, and lists them in order with `other` last", () =>
   ]);
 });
 
+it("counts streams that are open across a reset from there on", () => {
+  const metrics = new MetricsCollector();
+  const tally = metrics.openStream({ transport: "http", dialect: "loom", kind: "fresh" });
+  tally.send(1, 10, 0);
+  metrics.reset();
+  tally.send(1, 5, 5);
+  expect(metrics.summary().streams).toMatchObject({ open: 1, frames: 1, bytes: 5, replayedBytes: 5 });
+});
+
 it("counts a replayed session like the live one", async () => {
   await fc.assert(
     fc.asyncProperty(sessionArbitrary, async (records) => {
