@@ -24,12 +24,14 @@ export interface ObservedModelCall {
   readonly isSummary: boolean;
   readonly node: string;
   readonly startedAt?: number | undefined;
-  usage?: EventOf<"usage">;
+  usage?: EventOf<"usage"> | undefined;
   isOpen: boolean;
 }
 
 export class ModelCalls {
   readonly #calls: BoundedMap<ObservedModelCall>;
+  /** Usage of calls whose start was not seen, by ID of the call. */
+  readonly #earlyUsage: BoundedMap<EventOf<"usage">>;
   /** Open calls with recorded output, by node run. */
   readonly #speaking = new Map<string, ObservedModelCall[]>();
   /** Those without output so far. None if two calls are open in a node run, because output does not name its call. */
@@ -41,6 +43,7 @@ export class ModelCalls {
       if (call.isOpen) onForget?.();
       this.#silence(call);
     });
+    this.#earlyUsage = new BoundedMap(limit);
   }
 
   /** Whether a call that is not known may have been forgotten. */
@@ -62,16 +65,22 @@ export class ModelCalls {
     const known = this.#calls.get(id);
     if (known?.isOpen === false) return undefined;
     const isSummary = purpose === "summary";
-    if (known === undefined) return this.#add(id, { key: id, model, isSummary, node: "", isOpen: false });
+    const usage = this.#earlyUsage.get(id);
+    this.#earlyUsage.delete(id);
+    if (known === undefined) return this.#add(id, { key: id, model, isSummary, node: "", usage, isOpen: false });
+    known.usage ??= usage;
     known.isOpen = false;
     this.#silence(known);
     return known;
   }
 
-  /** Returns the call that the event names. */
+  /** Returns the call that the event names, if it is known. */
   takeUsage(event: EventOf<"usage">): ObservedModelCall | undefined {
-    const call = event.llm_call_id === undefined ? undefined : this.#calls.get(event.llm_call_id);
-    if (call !== undefined) call.usage = event;
+    const { llm_call_id: id } = event;
+    if (id === undefined) return undefined;
+    const call = this.#calls.get(id);
+    if (call === undefined) this.#earlyUsage.set(id, event);
+    else call.usage = event;
     return call;
   }
 
@@ -137,6 +146,8 @@ export interface ToolChange {
   readonly call: ObservedToolCall;
   /** The call is made now. False for a call that may have been made before it was forgotten. */
   readonly isNew: boolean;
+  /** True for an end after the first one, as of a tool that started again. */
+  readonly isRepeated?: boolean;
 }
 
 export class ToolCalls {
@@ -157,7 +168,7 @@ export class ToolCalls {
     return waiting;
   }
 
-  /** Returns undefined if the event changes nothing, as a repeated end or a decision about an unknown call. */
+  /** Returns undefined if the event changes nothing, as a decision about an unknown call. */
   take(event: ToolEvent, at: number | undefined): ToolChange | undefined {
     switch (event.type) {
       case "tool_call_chunk":
@@ -198,16 +209,19 @@ export class ToolCalls {
 
   #make(key: string, { type, name }: ToolEvent): ToolChange {
     const known = this.#calls.get(key);
-    const call = known?.isOpen === true ? known : this.#open(key, name);
+    // Only `tool_call` makes an ended call again: a tool that just starts again is still the same call.
+    const isSame = known !== undefined && (known.isOpen || (known.isMade && type !== "tool_call"));
+    const mayBeForgotten = this.#calls.evicted;
+    const call = isSame ? known : this.#open(key, name);
     if (call.isMade) return { call, isNew: false };
     call.isMade = true;
     call.name = name ?? call.name;
-    return { call, isNew: type === "tool_call" || known !== undefined || !this.#calls.evicted };
+    return { call, isNew: type === "tool_call" || known !== undefined || !mayBeForgotten };
   }
 
-  #end(key: string, event: ToolEvent): ToolChange | undefined {
+  #end(key: string, event: ToolEvent): ToolChange {
     const known = this.#calls.get(key);
-    if (known?.isOpen === false) return undefined;
+    if (known?.isOpen === false) return { call: known, isNew: false, isRepeated: true };
     const change = known === undefined ? this.#make(key, event) : { call: known, isNew: false };
     change.call.isOpen = false;
     change.call.isWaiting = false;

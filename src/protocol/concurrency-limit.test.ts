@@ -26,6 +26,15 @@ describe("ConcurrencyLimit", () => {
     expect(order).toEqual([0, 1, 2, 3]);
   });
 
+  it("frees the slot of an operation that throws at once", async () => {
+    const gate = new ConcurrencyLimit(1);
+    const failing = gate.run(() => {
+      throw new Error("no");
+    });
+    await expect(failing).rejects.toThrow("no");
+    expect(gate.isIdle).toBe(true);
+  });
+
   it("rejects when the queue is full", async () => {
     const gate = new ConcurrencyLimit(1, { maxWaiting: 1 });
     await gate.enter(never);

@@ -36,7 +36,11 @@ export class ConcurrencyLimit {
   /** Runs an operation when a slot is free. Rejects like `enter`. */
   async run<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const release = await this.enter(signal);
-    return operation().finally(release);
+    try {
+      return await operation();
+    } finally {
+      release();
+    }
   }
 
   /** Waits for a free slot. Rejects with the reason of the signal if it aborts first, and if a limit is reached. */

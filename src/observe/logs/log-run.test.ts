@@ -135,6 +135,17 @@ describe("the log lines of a run", () => {
     ]);
   });
 
+  it("contain the usage of a model call whose start was not seen", async () => {
+    const { observer, readLines } = await listen();
+    const run = observer.openRun(RUN);
+    const records = stamp(
+      { type: "usage", llm_call_id: "l", prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 },
+      { type: "llm_end", llm_call_id: "l", model: "openai/gpt", finish_reason: "stop" },
+    );
+    for (const record of records) run.take(record, false);
+    expect(readLines()).toMatchObject([{ llm_call_id: "l", prompt_tokens: 7, total_tokens: 9 }]);
+  });
+
   it("keep the tokens of calls apart and mark summaries", async () => {
     const { observer, readLines } = await listen();
     const run = observer.openRun(RUN);

@@ -19,10 +19,18 @@ describe("labels", () => {
 
   it("are limited to the first names", () => {
     const limit = createLabelLimit(2);
-    const tools = ["b", "c", "a", "b", "other"].map((tool) => limit({ tool }).labels["tool"]);
+    const tools = ["b", "c", "a", "b", "other"].map((tool) => limit("m", { tool }).labels["tool"]);
     expect(tools).toEqual(["b", "c", "other", "b", "other"]);
     // Each kind of name has its own limit, and a few known values have none.
-    expect(limit({ model: "m", direction: "prompt" }).labels).toEqual({ model: "m", direction: "prompt" });
+    expect(limit("m", { model: "m", direction: "prompt" }).labels).toEqual({ model: "m", direction: "prompt" });
+  });
+
+  it("share a limit if they name the same in every metric", () => {
+    const limit = createLabelLimit(1);
+    expect(limit("calls", { tool: "a" }).labels).toEqual({ tool: "a" });
+    expect(limit("errors", { tool: "b" }).labels).toEqual({ tool: "other" });
+    expect(limit("refused", { code: "a" }).labels).toEqual({ code: "a" });
+    expect(limit("faults", { code: "b" }).labels).toEqual({ code: "b" });
   });
 
   it("are not mixed up, whatever they contain", () => {
@@ -32,15 +40,15 @@ describe("labels", () => {
       { stage: "a", code: "4 code 1 b c" },
       { stage: "a code 1 b", code: "c" },
     ];
-    const keys = pairs.map((pair) => limit(pair).key);
+    const keys = pairs.map((pair) => limit("m", pair).key);
     expect(new Set(keys).size).toBe(3);
-    expect(pairs.map((pair) => limit(pair).key)).toEqual(keys);
+    expect(pairs.map((pair) => limit("m", pair).key)).toEqual(keys);
   });
 
   it("that occur together are limited together", () => {
     const limit = createLabelLimit(2);
-    expect(limit({ stage: "s", code: "a" }).labels).toEqual({ stage: "s", code: "a" });
-    expect(limit({ stage: "s", code: "b" }).labels).toEqual({ stage: "s", code: "b" });
-    expect(limit({ stage: "t", code: "a" }).labels).toEqual({ stage: "other", code: "other" });
+    expect(limit("m", { stage: "s", code: "a" }).labels).toEqual({ stage: "s", code: "a" });
+    expect(limit("m", { stage: "s", code: "b" }).labels).toEqual({ stage: "s", code: "b" });
+    expect(limit("m", { stage: "t", code: "a" }).labels).toEqual({ stage: "other", code: "other" });
   });
 });

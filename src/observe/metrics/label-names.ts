@@ -15,6 +15,8 @@ const MAX_INPUT = 1024;
 const MAX_RECENT = 1000;
 /** Labels whose values come from outside. All others have a few known values. */
 const OPEN_LABELS: ReadonlySet<string> = new Set(["agent", "model", "tool", "stage", "code"]);
+/** Those that name the same in every metric, and so share one limit. Codes and stages are those of their metric. */
+const SHARED_LABELS: ReadonlySet<string> = new Set(["agent", "model", "tool"]);
 const redactor = createRedactor();
 
 export interface MetricLabels {
@@ -41,15 +43,16 @@ export interface LimitedLabels {
  * scraped time series must not disappear. Of labels that occur together, it keeps the first pairs: separate limits would
  * allow their product.
  */
-export function createLabelLimit(maxLabels: number): (labels: MetricLabels) => LimitedLabels {
-  /** By the names of the labels. */
+export function createLabelLimit(maxLabels: number): (metric: string, labels: MetricLabels) => LimitedLabels {
+  /** By the names of the labels, or by metric if they are not shared. */
   const known = new Map<string, Set<string>>();
   /** Cleaning takes long, and labels recur. */
   const recent = new BoundedMap<LimitedLabels>(MAX_RECENT);
-  const limit = (labels: MetricLabels): LimitedLabels => {
+  const limit = (metric: string, labels: MetricLabels): LimitedLabels => {
     const all = Object.entries(labels);
     const open = all.filter(([label]) => OPEN_LABELS.has(label)).map(([label, name]) => [label, cleanLabel(name)]);
-    const kind = open.map(([label]) => label).join();
+    const names = open.map(([label = ""]) => label);
+    const kind = names.every((name) => SHARED_LABELS.has(name)) ? names.join() : metric;
     const values = JSON.stringify(open);
     let kept = known.get(kind);
     if (kept === undefined) known.set(kind, (kept = new Set()));
@@ -59,9 +62,9 @@ export function createLabelLimit(maxLabels: number): (labels: MetricLabels) => L
     const limited = { ...labels, ...(Object.fromEntries(shown) as MetricLabels) };
     return { labels: limited, key: JSON.stringify(limited) };
   };
-  return (labels) => {
-    let given = "";
+  return (metric, labels) => {
+    let given = `${metric} `;
     for (const label in labels) given += `${label} ${labels[label]?.length} ${labels[label]} `;
-    return given.length > MAX_INPUT ? limit(labels) : recent.getOrCreate(given, () => limit(labels));
+    return given.length > MAX_INPUT ? limit(metric, labels) : recent.getOrCreate(given, () => limit(metric, labels));
   };
 }

@@ -108,6 +108,8 @@ export type LabelsOf<M extends MetricName> = { readonly [L in Metrics[M]["labels
 export interface MetricSink {
   /** Adds 1 or `count` to a counter or gauge. */
   add<M extends CountName>(metric: M, labels: LabelsOf<M>, count?: number): void;
+  /** Returns a function that adds to one series without looking it up again: for what is counted with every chunk. */
+  adder<M extends CountName>(metric: M, labels: LabelsOf<M>): (count: number) => void;
   /** Does nothing if the time is unknown. */
   time<M extends TimeName>(metric: M, labels: LabelsOf<M>, elapsedMs: number | undefined): void;
 }
@@ -119,11 +121,14 @@ export function createStreamMeter(sink: MetricSink): StreamMeter {
       sink.add("streamsOpen", { transport });
       if (kind === "resume") sink.add("streamResumes", { transport });
       if (kind === "gap") sink.add("streamGaps", { transport });
+      const addFrames = sink.adder("streamFrames", { transport });
+      const addBytes = sink.adder("streamBytes", { transport });
+      const addReplayed = sink.adder("replayedBytes", { transport });
       return {
         send(frames, bytes, replayedBytes) {
-          sink.add("streamFrames", { transport }, frames);
-          sink.add("streamBytes", { transport }, bytes);
-          if (replayedBytes > 0) sink.add("replayedBytes", { transport }, replayedBytes);
+          addFrames(frames);
+          addBytes(bytes);
+          if (replayedBytes > 0) addReplayed(replayedBytes);
         },
         close(reason) {
           sink.add("streamsClosed", { transport, reason });

@@ -193,6 +193,42 @@ describe("unusual records", () => {
     expect(measure([ended, ended]).runs).toMatchObject({ error: 1 });
   });
 
+  it("list the names of which only a failure or output is counted", () => {
+    const usage: TimedEvent = {
+      type: "usage",
+      llm_call_id: "a",
+      prompt_tokens: 3,
+      completion_tokens: 4,
+      total_tokens: 7,
+    };
+    const failed: TimedEvent = { type: "llm_end", llm_call_id: "a", finish_reason: "error" };
+    const tool: TimedEvent = { type: "tool_call", call_id: "c", name: "t", arguments: {} };
+    const wrong: TimedEvent = { type: "tool_end", call_id: "c", name: "t", result: "", is_error: true };
+    // Without times, there are no durations.
+    const start: TimedEvent = { type: "llm_start", llm_call_id: "a", model: "m1" };
+    const records = record([start, tool, failed, wrong]);
+    const { llm, tools } = feed(new MetricsCollector(), records, 2).summary();
+    expect(llm.byModel).toMatchObject({ m1: { calls: 0, failed: 1 } });
+    expect(tools.byTool).toMatchObject({ t: { calls: 0, failed: 1 } });
+    const spoken = feed(new MetricsCollector(), record([call("a", 0), say("x", 5)]), 1).summary();
+    expect(spoken.llm.byModel).toMatchObject({ m1: { timeToFirstToken: { count: 1 } } });
+    const used = feed(new MetricsCollector(), record([call("a", 0), usage]), 1).summary();
+    expect(used.llm.byModel).toMatchObject({ m1: { tokens: { total: 7 } } });
+  });
+
+  it("count a tool that starts again after its end once", () => {
+    const start: TimedEvent = { type: "tool_start", call_id: "c", name: "t", at: 0 };
+    const end: TimedEvent = { type: "tool_end", call_id: "c", name: "t", result: "", is_error: true, at: 5 };
+    expect(measure([start, end, start, end]).tools).toMatchObject({ calls: 1, failed: 1, duration: { count: 1 } });
+  });
+
+  it("count a call without a start that makes another one forgotten", () => {
+    const end: TimedEvent = { type: "llm_end", llm_call_id: "b", model: "m1", duration_ms: 5 };
+    const tool = (id: string): TimedEvent => ({ type: "tool_start", call_id: id, name: "t" });
+    const { llm, tools } = measure([call("a", 0), end, tool("c"), tool("d")], { maxOpenCalls: 1 });
+    expect([llm.calls, tools.calls]).toEqual([2, 2]);
+  });
+
   it("match calls without an id by name", () => {
     const start = (at: number): TimedEvent => ({ type: "tool_start", name: "t", at });
     const end = (at: number): TimedEvent => ({ type: "tool_end", name: "t", result: "", is_error: false, at });
@@ -299,6 +335,15 @@ it("limits the names it lists, and lists them in order with `other` last", () =>
     ["zip", 2],
     ["other", 3],
   ]);
+});
+
+it("counts streams that are open across a reset from there on", () => {
+  const metrics = new MetricsCollector();
+  const tally = metrics.openStream({ transport: "http", dialect: "loom", kind: "fresh" });
+  tally.send(1, 10, 0);
+  metrics.reset();
+  tally.send(1, 5, 5);
+  expect(metrics.summary().streams).toMatchObject({ open: 1, frames: 1, bytes: 5, replayedBytes: 5 });
 });
 
 it("counts a replayed session like the live one", async () => {

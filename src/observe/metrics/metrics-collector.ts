@@ -111,6 +111,17 @@ class MetricValues implements MetricSink {
     this.#at(metric, labels).count += count;
   }
 
+  adder(metric: CountName, labels: MetricLabels): (count: number) => void {
+    let series: Series | undefined;
+    let limit = this.#limit;
+    return (count) => {
+      // A reset removes the series.
+      if (series === undefined || limit !== this.#limit) series = this.#at(metric, labels);
+      limit = this.#limit;
+      series.count += count;
+    };
+  }
+
   time(metric: TimeName, labels: MetricLabels, elapsedMs: number | undefined): void {
     if (elapsedMs !== undefined) this.#at(metric, labels).times.add(elapsedMs);
   }
@@ -152,7 +163,7 @@ class MetricValues implements MetricSink {
   }
 
   #at(metric: MetricName, given: MetricLabels): Series {
-    const { labels, key } = this.#limit(given);
+    const { labels, key } = this.#limit(metric, given);
     let all = this.#series.get(metric);
     if (all === undefined) this.#series.set(metric, (all = new Map<string, Series>()));
     let series = all.get(key);
@@ -160,6 +171,17 @@ class MetricValues implements MetricSink {
     return series;
   }
 }
+
+/** A name is listed if any of these has it: the start of a call may be in the part of a run that is not counted here. */
+const MODEL_METRICS = [
+  "llmCalls",
+  "llmErrors",
+  "llmTokens",
+  "llmReportedTokens",
+  "llmDuration",
+  "firstToken",
+] as const satisfies readonly MetricName[];
+const TOOL_METRICS = ["toolCalls", "toolErrors", "toolDuration"] as const satisfies readonly MetricName[];
 
 function summarize(values: MetricValues): MetricsSummary {
   const describeModel = (labels: MetricLabels): ModelSummary => ({
@@ -191,11 +213,11 @@ function summarize(values: MetricValues): MetricsSummary {
     iterations: values.count("iterations"),
     llm: {
       ...describeModel({}),
-      byModel: values.describeEach("model", ["llmCalls", "llmReportedTokens", "llmDuration"], describeModel),
+      byModel: values.describeEach("model", MODEL_METRICS, describeModel),
     },
     tools: {
       ...describeTool({}),
-      byTool: values.describeEach("tool", ["toolCalls", "toolDuration"], describeTool),
+      byTool: values.describeEach("tool", TOOL_METRICS, describeTool),
     },
     errors: {
       total: countErrors({}),

@@ -76,9 +76,14 @@ export function createPrometheusSink(target: PrometheusTarget, maxLabels: number
   }
   const limit = createLabelLimit(maxLabels);
   return {
-    add: (metric, labels, count = 1) => counters.get(metric)?.inc(limit(labels).labels, count),
+    add: (metric, labels, count = 1) => counters.get(metric)?.inc(limit(metric, labels).labels, count),
+    adder(metric, labels) {
+      const counter = counters.get(metric);
+      const limited = limit(metric, labels).labels;
+      return (count) => counter?.inc(limited, count);
+    },
     time(metric, labels, elapsedMs) {
-      if (elapsedMs !== undefined) histograms.get(metric)?.observe(limit(labels).labels, elapsedMs / 1000);
+      if (elapsedMs !== undefined) histograms.get(metric)?.observe(limit(metric, labels).labels, elapsedMs / 1000);
     },
   };
 }

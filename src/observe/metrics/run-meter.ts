@@ -22,7 +22,7 @@ const UNKNOWN = "unknown";
 
 export const NOT_MEASURED: ReadonlySet<string> = new Set(UNOBSERVED);
 
-const NOWHERE: MetricSink = { add: () => undefined, time: () => undefined };
+const NOWHERE: MetricSink = { add: () => undefined, adder: () => () => undefined, time: () => undefined };
 
 export class RunMeter implements RunObserver {
   readonly #run: ObservedRun;
@@ -137,12 +137,13 @@ export class RunMeter implements RunObserver {
   }
 
   #endModelCall(event: EventOf<"llm_end">, ts: number | undefined): void {
+    const { hasForgotten } = this.#models;
     const call = this.#models.end(event);
     if (call === undefined) return;
     const { finish_reason, error, duration_ms, purpose } = event;
     const model = call.model ?? UNKNOWN;
     // A forgotten call was counted when it started.
-    if (call.start === undefined && !this.#models.hasForgotten) this.#out.add("llmCalls", { model });
+    if (call.start === undefined && !hasForgotten) this.#out.add("llmCalls", { model });
     const isError = finish_reason === "error" || (error !== undefined && finish_reason !== "cancelled");
     if (isError) this.#out.add("llmErrors", { model });
     this.#out.time("llmDuration", { model }, readElapsed(duration_ms) ?? readSpan(call.startedAt, ts));
@@ -164,7 +165,7 @@ export class RunMeter implements RunObserver {
       this.#out.add("approvals", { decision: readDecision(event.decision) });
       this.#out.time("approvalWait", {}, readElapsed(change?.call.waitMs));
     }
-    if (change === undefined) return;
+    if (change === undefined || change.isRepeated === true) return;
     const { call, isNew } = change;
     const tool = call.name ?? UNKNOWN;
     if (isNew) this.#out.add("toolCalls", { tool });

@@ -3,7 +3,7 @@
  * was not seen here, has no span; it becomes an event on the span of the run.
  */
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
-import { type ObservedToolCall, ToolCalls, type ToolEvent } from "../open-calls.ts";
+import { type ToolChange, ToolCalls, type ToolEvent } from "../open-calls.ts";
 import { callAll } from "../shield.ts";
 import type { RecordedOutput } from "./content-writer.ts";
 import { GEN_AI, LOOM, OTHER_ERROR } from "./gen-ai.ts";
@@ -30,12 +30,12 @@ export class ToolSpans {
 
   /** `madeBy` is the output of the model that made the call. */
   takeCall(event: EventOf<"tool_call">, madeBy: RecordedOutput | undefined): void {
-    const call = this.#take(event);
+    const call = this.#take(event)?.call;
     if (call !== undefined) this.#host.content?.takeCall(call.key, event, madeBy);
   }
 
   takeApproval(event: EventOf<"tool_approval" | "tool_approval_result">): void {
-    const call = this.#take(event);
+    const call = this.#take(event)?.call;
     if (event.type === "tool_approval") return;
     if (call !== undefined) this.#host.content?.takeAnswer(call.key, event);
     this.#host.addEvent("loom.approval", {
@@ -47,7 +47,7 @@ export class ToolSpans {
   }
 
   start({ envelope }: StampedRecord, event: EventOf<"tool_start">): void {
-    const call = this.#take(event);
+    const call = this.#take(event)?.call;
     if (call === undefined) return;
     const { key, waitMs, decision } = call;
     const { name, call_id } = event;
@@ -69,12 +69,14 @@ export class ToolSpans {
   }
 
   end(event: EventOf<"tool_end">): void {
-    const call = this.#take(event);
-    if (call === undefined) return;
+    const change = this.#take(event);
+    if (change === undefined) return;
+    const { call, isRepeated = false } = change;
     const { is_error, error_code, result } = event;
     const { content, now } = this.#host;
     const span = this.#spans.get(call.key);
     if (span === undefined) {
+      if (isRepeated) return;
       this.#host.addEvent("loom.tool.not_run", {
         [GEN_AI.toolName]: event.name,
         ...(event.call_id === undefined ? {} : { [GEN_AI.callId]: event.call_id }),
@@ -102,10 +104,10 @@ export class ToolSpans {
     callAll([...this.#spans], ([key, span]) => this.#cut(key, span));
   }
 
-  #take(event: ToolEvent): ObservedToolCall | undefined {
-    const call = this.#tools.take(event, this.#host.now)?.call;
-    if (event.type === "tool_end" && call !== undefined) this.#host.content?.forgetCall(call.key);
-    return call;
+  #take(event: ToolEvent): ToolChange | undefined {
+    const change = this.#tools.take(event, this.#host.now);
+    if (event.type === "tool_end" && change !== undefined) this.#host.content?.forgetCall(change.call.key);
+    return change;
   }
 
   #cut(key: string, span: TraceSpan): void {

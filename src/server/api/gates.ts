@@ -26,12 +26,13 @@ const MAX_DOCUMENTS_PER_TOKEN = 2;
 
 export function createGates(limits: ServerLimits): Gates {
   const { maxUploads, maxUploadsPerToken, maxForks, maxForksPerToken, maxImages } = limits;
+  const imagesPerToken = Math.max(1, Math.floor(maxImages / 2));
   const upload = { noun: "uploads", code: "too_many_uploads" } as const;
   return {
     uploads: new FairGate({ ...upload, slots: maxUploads, slotsPerAccount: maxUploadsPerToken }),
     documents: new FairGate({ ...upload, slots: MAX_DOCUMENTS, slotsPerAccount: MAX_DOCUMENTS_PER_TOKEN }),
     forks: new FairGate({ noun: "forks", code: "too_many_forks", slots: maxForks, slotsPerAccount: maxForksPerToken }),
-    images: new FairGate({ noun: "images", code: "too_many_open", slots: maxImages, slotsPerAccount: maxImages }),
+    images: new FairGate({ noun: "images", code: "too_many_open", slots: maxImages, slotsPerAccount: imagesPerToken }),
   };
 }
 

@@ -72,7 +72,7 @@ export const SERVER_LIMITS = {
   maxForksPerToken: 2,
   /** Size of an image fetched from another site. Code `image_refused`. Default: 10 MiB. */
   maxImageBytes: 10 * 1024 * 1024,
-  /** Images fetched at once. More wait for their turn. Default: 8. */
+  /** Images fetched at once, at most half of them for one credential. More wait for their turn. Default: 8. */
   maxImages: 8,
   /** Time to fetch an image. Code `image_refused`. Default: 15 s. */
   imageTimeoutMs: 15_000,

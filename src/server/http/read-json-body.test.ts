@@ -108,6 +108,16 @@ describe("the JSON body", () => {
     await vi.waitFor(() => expect(isCancelled).toBe(true));
   });
 
+  it("does not wait for a slot forever if it is large", async () => {
+    const body = JSON.stringify({ message: "x".repeat(300) });
+    const request = new Request("http://h/", { method: "POST", body });
+    const large = { maxBytes: 1000, enter: () => new Promise<void>(() => undefined) };
+    const headers = { "content-type": "application/json" };
+    const options = { form: FORM, isRequired: true, maxBytes: 200, timeoutMs: 40, node: {}, large };
+    const reading = readJsonBody(new Request(request, { headers }), options);
+    expect((await refusalOf(reading))[0]).toBe("request_timeout");
+  });
+
   it("may have been parsed by another framework", async () => {
     const request = new Request("http://h/", { method: "POST", headers: { "content-type": "application/json" } });
     const incoming = { readableDidRead: true, body: { message: "parsed" } } as never;

@@ -3,12 +3,13 @@
  * form does not have are refused for a closed body, and ignored otherwise.
  *
  * Invariant: buffers at most `maxBytes` and waits at most `timeoutMs` for the sender; it reads more only in a slot of
- * `large`.
+ * `large`, for which it waits at most `timeoutMs` too.
  */
 import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { isJsonObject } from "../../protocol/json.ts";
+import { withTimeout } from "../../protocol/with-timeout.ts";
 import type { NodeBindings } from "../api/operation.ts";
 import { assertKnownFields } from "../guard/assert-known-fields.ts";
 import { readBody } from "../guard/read-body.ts";
@@ -22,7 +23,7 @@ export interface JsonBodyOptions {
   /** Whether `text/plain` is accepted for JSON. Default: false. */
   readonly acceptsText?: boolean;
   readonly maxBytes: number;
-  /** Time limit for receiving the body, in milliseconds. */
+  /** Time limit for receiving the body, and for waiting for the slot of a large one, in milliseconds. */
   readonly timeoutMs: number;
   readonly node: NodeBindings;
   /** For bodies that can be larger than `maxBytes`: their limit, and what to wait for first. Default: none can. */
@@ -79,7 +80,8 @@ async function readValue(request: Request, options: JsonBodyOptions): Promise<un
   }
 }
 
-async function readText(request: Request, { maxBytes: usual, timeoutMs, large }: JsonBodyOptions): Promise<string> {
+async function readText(request: Request, options: JsonBodyOptions): Promise<string> {
+  const { maxBytes: usual, timeoutMs, large } = options;
   const maxBytes = Math.max(usual, large?.maxBytes ?? 0);
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (request.body === null) return "";
@@ -88,7 +90,7 @@ async function readText(request: Request, { maxBytes: usual, timeoutMs, large }:
   let bytes = 0;
   for await (const chunk of readBody(request.body, limits, request.signal)) {
     bytes += chunk.length;
-    if (bytes > usual) await large?.enter();
+    if (bytes > usual) await enterLarge(options);
     chunks.push(chunk);
   }
   try {
@@ -96,6 +98,12 @@ async function readText(request: Request, { maxBytes: usual, timeoutMs, large }:
   } catch {
     throw new LoomError("invalid_request", "The request body is not valid UTF-8");
   }
+}
+
+async function enterLarge({ large, timeoutMs }: JsonBodyOptions): Promise<void> {
+  const message = `No upload slot for the request body was free within ${timeoutMs} ms`;
+  const late = (): LoomError => new LoomError("request_timeout", message, { limit: timeoutMs });
+  await withTimeout({ timeoutMs, late }, () => large?.enter());
 }
 
 function tooLarge(maxBytes: number): LoomError {

@@ -8,7 +8,6 @@
  * - A client that does not read the replies to its requests is disconnected after `MAX_UNSENT` of them.
  */
 import { LoomError } from "../../protocol/index.ts";
-import { untilAborted } from "../../protocol/until-aborted.ts";
 import type { FrameBatch } from "../streams/frame-batch.ts";
 import type { ReaderEnd, StreamReader } from "../streams/stream-reader.ts";
 
@@ -17,13 +16,6 @@ export interface ClientRoom {
   readonly hasRoom: () => boolean;
   /** Calls back once when there is room or the connection is closed; immediately if that is already so. */
   readonly whenRoom: (act: () => void) => void;
-}
-
-interface ForwardOptions {
-  /** Ends the wait before the first batch. */
-  readonly signal?: AbortSignal;
-  /** Called when everything stored so far was sent. */
-  readonly catchUp?: () => void;
 }
 
 export const MAX_UNSENT = 1000;
@@ -52,13 +44,11 @@ export class Backpressure {
     return this.#unsent <= MAX_UNSENT;
   }
 
-  /** Passes the batches of a reader to `send` while there is room. Resolves when the reader has ended. */
-  async forward(
-    reader: StreamReader,
-    send: (batch: FrameBatch) => void,
-    { signal, catchUp }: ForwardOptions = {},
-  ): Promise<ReaderEnd> {
-    if (!this.#room.hasRoom()) await this.#untilRoom(signal);
+  /**
+   * Passes the batches of a reader to `send` while there is room, and calls `catchUp` when everything stored so far was
+   * sent. Resolves when the reader has ended. The reader starts without room too, because it limits how long it waits.
+   */
+  forward(reader: StreamReader, send: (batch: FrameBatch) => void, catchUp?: () => void): Promise<ReaderEnd> {
     const { promise, resolve } = Promise.withResolvers<ReaderEnd>();
     reader.start({
       mayWrite: () => this.#mayContinue(reader, this.#deferred),
@@ -74,12 +64,6 @@ export class Backpressure {
       },
     });
     return promise;
-  }
-
-  async #untilRoom(signal: AbortSignal | undefined): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#room.whenRoom(resolve);
-    await (signal === undefined ? promise : untilAborted(promise, signal, () => undefined));
   }
 
   #mayContinue(reader: StreamReader, waiting: Set<StreamReader>): boolean {

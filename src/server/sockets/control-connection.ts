@@ -18,6 +18,7 @@ import {
   type SubscribeControl,
   type UnsubscribeControl,
 } from "../../protocol/control/index.ts";
+import { dropUndefined } from "../../protocol/drop-undefined.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CommandHost } from "../commands/command-host.ts";
 import { awaitSubmitted } from "../commands/command-queue.ts";
@@ -43,7 +44,7 @@ export interface ControlConnectionOptions extends CommandHost {
    * `backlog_full` after 1,000 replies. Needs `whenRoom`. Default: no backpressure.
    */
   readonly hasRoom?: () => boolean;
-  /** Calls back once when there is room or the client has disconnected; immediately if that is already so. */
+  /** Calls back once when there is room or the client has disconnected; immediately if that is already so. Needs `hasRoom`. */
   readonly whenRoom?: (act: () => void) => void;
   /** Called with the reason when the connection has closed itself. Close the socket then. */
   readonly onClose?: (why: unknown) => void;
@@ -126,7 +127,9 @@ export class ControlConnection {
   readonly #heartbeatTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ControlConnectionOptions) {
-    this.#options = { ...DEFAULTS, ...options };
+    if ((options.hasRoom === undefined) !== (options.whenRoom === undefined))
+      throw new LoomError("invalid_arguments", "`hasRoom` and `whenRoom` must be given together");
+    this.#options = { ...DEFAULTS, ...dropUndefined(options) };
     const { countRequest, maxInboundLength, heartbeatMs, streams } = this.#options;
     this.#gate = new FrameGate(countRequest, maxInboundLength);
     this.#pressure = new Backpressure(this.#options);
@@ -281,7 +284,7 @@ export class ControlConnection {
         this.#sendBatch(batch);
       };
       const catchUp = (): void => this.#reply({ type: "caught_up", session, dialect });
-      const end = await this.#pressure.forward(reader, send, { signal, catchUp });
+      const end = await this.#pressure.forward(reader, send, catchUp);
       switch (end.reason) {
         case "end":
           return { type: "end", session, dialect, ...(hasSent ? { cursor: end.cursor } : {}) };

@@ -20,8 +20,8 @@ const CONNECTION = {
 };
 
 /** A connection with one reader, and a socket that has room when the test says so. */
-async function createConnection() {
-  let hasRoom = true;
+async function createConnection(hasRoomAtStart = true) {
+  let hasRoom = hasRoomAtStart;
   let sink: Sink | undefined;
   const waiting: (() => void)[] = [];
   const sent: JsonObject[] = [];
@@ -61,6 +61,13 @@ describe("a client that reads slowly", () => {
     setRoom(true);
     expect(resumed()).toBeGreaterThan(0);
     expect(sink.mayWrite?.()).toBe(true);
+  });
+
+  it("is disconnected if it had no room from the start", async () => {
+    const { sink, closed } = await createConnection(false);
+    expect(sink.mayWrite?.()).toBe(false);
+    sink.end({ reason: "slow", cursor: "c" });
+    await expect.poll(() => closed).toMatchObject([{ code: "backlog_full" }]);
   });
 
   it("is disconnected if it is too slow, also if it only sends", async () => {

@@ -147,7 +147,7 @@ export class OpenaiConnection implements Peer {
       this.#sendBatch(batch, name);
       isWhole ||= batch.frames.some(({ text }) => isLastResponseEvent(text));
     };
-    const end = await this.#pressure.forward(reader, send, { signal });
+    const end = await this.#pressure.forward(reader, send);
     if (end.reason === "error") throw end.error;
     // The whole connection is slow, not only this lane.
     if (end.reason === "slow") this.#fail(tooSlow());
