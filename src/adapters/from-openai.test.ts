@@ -4,6 +4,8 @@ import type { ResponseInput } from "openai/resources/responses/responses";
 import { afterEach, describe, expect, expectTypeOf, it } from "vitest";
 import { MemoryLog } from "../log/index.ts";
 import type { AnyEvent, JsonObject } from "../protocol/index.ts";
+import { toJsonObject } from "../protocol/json.ts";
+import { toText } from "../dialects/openai-responses/output-items.ts";
 import { chatWire } from "../../test/models/chat-wire.ts";
 import { type ProviderServer, startProviderServer } from "../../test/models/provider-server.ts";
 import { responsesWire } from "../../test/models/responses-wire.ts";
@@ -285,6 +287,54 @@ describe("fromOpenAI", () => {
     );
     expect(events.find(({ type }) => type === "reply")).toMatchObject({ reply: "Yes. No." });
     expect(events.find(({ type }) => type === "tool_call")).toMatchObject({ arguments: {}, raw_arguments: "{oops" });
+  });
+
+  it("reads every item of servers that repeat or omit positions, and answers without a start", async () => {
+    const say = (text: string, id?: string) => ({ type: "message", id, content: [{ type: "output_text", text }] });
+    const call = (call_id: string) => ({ type: "function_call", call_id, name: "weather", arguments: "{}" });
+    const done = (item: object, output_index?: number) => ({
+      type: "response.output_item.done",
+      ...(output_index === undefined ? {} : { output_index }),
+      item,
+    });
+    const completed = { type: "response.completed", response: {} };
+    const answers = [
+      [done(say("A", "m1"), 0), done(say("A", "m1"), 0), done(call("c1"), 0), done(call("c2"), 0)],
+      [done(say("B")), done(say("C")), done(call("c3")), done(call("c4"))],
+      [
+        { type: "response.output_item.added", output_index: 0, item: { type: "message", id: "m1" } },
+        { type: "response.output_text.delta", output_index: 0, item_id: "m2", delta: "D" },
+        done(say("D", "m3"), 0),
+      ],
+      [{ type: "response.output_text.delta", delta: "E" }, done(say("E"))],
+    ];
+    const { events } = await recordItems(toStream(...answers.flatMap((items) => [...items, completed])));
+    const texts = events
+      .filter(({ type }) => type === "message_chunk")
+      .map((event) => toText(toJsonObject(event)["content"]));
+    expect(texts.join("").replace(/\n/g, "")).toBe("ABCDE");
+    const calls = events.filter(({ type }) => type === "tool_call");
+    expect(calls).toMatchObject(["c1", "c2", "c3", "c4"].map((call_id) => ({ call_id })));
+  });
+
+  it("keeps approval requests, and reads no fields of this package", async () => {
+    const loom = { call_id: "other", waiting: true, error_code: "tool_failed" };
+    const request = { type: "mcp_approval_request", id: "q1", name: "roll", arguments: "{}", server_label: "x", loom };
+    const items = [request, { type: "mcp_call", id: "mcp-1", name: "roll", output: null, error: null, loom }];
+    const { events } = await recordItems(
+      toStream(
+        { type: "response.created", response: {} },
+        ...items.map((item, output_index) => ({ type: "response.output_item.done", output_index, item })),
+        { type: "response.completed", response: { output: items } },
+        { type: "response.created", response: {} },
+        { type: "response.completed", response: { output: [request] } },
+      ),
+    );
+    const kept = events.filter(({ type }) => type === "foreign");
+    expect(kept).toMatchObject([{ frame: request }, { frame: request }]);
+    const ends = events.filter(({ type }) => type === "tool_end");
+    expect(ends).toMatchObject([{ call_id: "mcp-1", is_error: false }]);
+    expect(ends[0]).not.toHaveProperty("error_code");
   });
 
   it("keeps other choices of a chat completion, and accepts chunks of compatible servers", async () => {

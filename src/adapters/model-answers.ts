@@ -5,8 +5,8 @@
  * Invariant: the events are in an order that a run accepts, whatever the order of the calls to this class.
  */
 import { readToolInput } from "../models/answer-calls.ts";
-import { copyJson, toJsonObject } from "../protocol/json.ts";
-import type { AnyEvent, Json, LoomEvent } from "../protocol/index.ts";
+import { copyJson } from "../protocol/json.ts";
+import type { AnyEvent, Json, JsonObject, LoomEvent } from "../protocol/index.ts";
 import type { SourceEvent } from "./source.ts";
 
 /** Token counts as providers report them; values that are not numbers count as absent. */
@@ -155,8 +155,8 @@ export class ModelAnswers {
     });
   }
 
-  /** Adds what the decoder of a dialect has read. */
-  addEvents(events: readonly AnyEvent[]): void {
+  /** Adds what the decoder of a dialect has read. `frame` is kept where no event has its content. */
+  addEvents(events: readonly AnyEvent[], frame: JsonObject): void {
     for (const event of events as readonly LoomEvent[]) {
       switch (event.type) {
         case "message_chunk":
@@ -178,7 +178,7 @@ export class ModelAnswers {
           this.endCall(event.call_id ?? "", event.result, { isError: event.is_error });
           break;
         case "foreign":
-          this.keep(toJsonObject(event.frame)["item"] ?? event.frame);
+          this.keep(frame);
           break;
         // The run adds the starts of calls.
         default:

@@ -163,14 +163,19 @@ function estimateLogarithm(value: CalculatorValue, base: number): number {
   return base === 10 ? Math.log10(number) : base === 2 ? Math.log2(number) : Math.log(number) / Math.log(base);
 }
 
+/** Reads a double without the rounding errors of its last digits. */
+function toExact(value: CalculatorValue): Rational {
+  return isExact(value) ? value : parseDecimal(value.toPrecision(DOUBLE_DIGITS));
+}
+
 /** Creates a function that rounds to an integer, or to a number of decimals. */
 function roundWith(toInteger: (value: Rational) => bigint): CalculatorOperation {
   return (value, digits = makeRational(0n)) => {
-    const places = isExact(digits) && digits.d === 1n ? Number(digits.n) : Number.NaN;
+    const { n, d } = toExact(digits);
+    const places = d === 1n ? Number(n) : Number.NaN;
     if (!(Math.abs(places) <= MAX_ROUND))
       return fail(`needs an integer number of digits from -${MAX_ROUND} to ${MAX_ROUND}`);
-    const given = isExact(value) ? value : parseDecimal(value.toPrecision(DOUBLE_DIGITS));
-    const rounded = scale(makeRational(toInteger(scale(given, places))), -places);
+    const rounded = scale(makeRational(toInteger(scale(toExact(value), places))), -places);
     // Exact if the value had all digits up to these decimals.
     const isKnown = isExact(value) || Math.abs(value) * 10 ** places < 10 ** DOUBLE_DIGITS;
     return isKnown ? rounded : toDouble(rounded);

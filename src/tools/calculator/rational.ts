@@ -94,10 +94,10 @@ export function toDouble(value: Rational): number {
 function writeRounded(value: Rational): string {
   const countDigits = (part: bigint): number => String(magnitude(part)).length;
   const roundFrom = (power: number): bigint => round(scale(value, ROUNDED_DIGITS - 1 - power));
-  // The power of ten of the first digit, or one less.
+  // The power of ten of the first digit, or one less. Rounding up may add another digit.
   let power = countDigits(value.n) - countDigits(value.d) - 1;
   let digits = roundFrom(power);
-  if (countDigits(digits) > ROUNDED_DIGITS) digits = roundFrom(++power);
+  while (countDigits(digits) > ROUNDED_DIGITS) digits = roundFrom(++power);
   const decimals = ROUNDED_DIGITS - 1 - power;
   if (decimals >= 0 && power >= -MAX_ZEROS) return writeDigits(digits, decimals);
   return `${writeDigits(digits, ROUNDED_DIGITS - 1)}e${power}`;

@@ -25,9 +25,8 @@ export function useSharing(api: Pick<Api, "listShares" | "createShare" | "delete
     const alone = async (work: () => Promise<void>): Promise<void> => {
       if (isBusy.current) return;
       isBusy.current = true;
-      query.change();
       try {
-        await work();
+        await query.changing(work);
       } catch (error) {
         dispatch({ type: "failed", failure: describeFailure(error), isList: false });
       } finally {

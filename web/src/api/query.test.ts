@@ -32,6 +32,19 @@ describe("a query", () => {
     expect(answer).toBe(2);
   });
 
+  it("repeats a request that was sent during a change", async () => {
+    const query = createQuery();
+    const work = Promise.withResolvers<void>();
+    const changed = query.changing(() => work.promise);
+    let count = 0;
+    const answer = query.fresh(async () => {
+      work.resolve();
+      await changed;
+      return ++count;
+    });
+    expect(await answer).toBe(2);
+  });
+
   describe("with a schedule", () => {
     beforeEach(() => void vi.useFakeTimers());
     afterEach(() => void vi.useRealTimers());

@@ -11,6 +11,8 @@ export interface Query {
   fresh<T>(request: () => Promise<T>): Promise<T>;
   /** Reports a local change: pending answers do not have it. */
   change(): void;
+  /** Does work that is a local change: answers from before its end do not have it. */
+  changing<T>(work: () => Promise<T>): Promise<T>;
   /** Ends what is scheduled, and the latest request. */
   cancel(this: void): void;
 }
@@ -49,6 +51,14 @@ export function createQuery(): Query {
       }
     },
     change: () => void changes++,
+    async changing(work) {
+      changes++;
+      try {
+        return await work();
+      } finally {
+        changes++;
+      }
+    },
     cancel() {
       clearTimeout(timer);
       dueAt = Number.POSITIVE_INFINITY;

@@ -15,7 +15,7 @@ export interface ConversationPaneProps {
 }
 
 export function ConversationPane({ session, handle }: ConversationPaneProps): ReactNode {
-  const loaded = useLoadedConversation(session !== undefined);
+  const { loaded, failure, retry } = useLoadedConversation(session !== undefined);
   if (session !== undefined && loaded !== undefined)
     return (
       <loaded.SessionConversation session={session} handle={handle}>
@@ -24,7 +24,13 @@ export function ConversationPane({ session, handle }: ConversationPaneProps): Re
     );
   return (
     <div className="loom-conversation loom-conversation-empty">
-      {session === undefined ? <EmptyConversation session={session} /> : <LateLoading />}
+      {session === undefined ? (
+        <EmptyConversation session={session} />
+      ) : failure === undefined ? (
+        <LateLoading />
+      ) : (
+        <LoadFailure failure={failure} onRetry={retry} />
+      )}
     </div>
   );
 }
@@ -42,21 +48,54 @@ const IDLE_MS = 1000;
  * Loads the code of conversations when one is shown, else when the page is idle. Not with `lazy`: it shows its fallback
  * for a moment even if the code has arrived, and a first message would flash.
  */
-function useLoadedConversation(isNeeded: boolean): ConversationModule | undefined {
+function useLoadedConversation(isNeeded: boolean): {
+  readonly loaded: ConversationModule | undefined;
+  readonly failure: string | undefined;
+  readonly retry: () => void;
+} {
   const [loaded, setLoaded] = useState<ConversationModule>();
-  const [failure, setFailure] = useState<{ readonly error: unknown }>();
+  const [failure, setFailure] = useState<string>();
+  const [attempt, setAttempt] = useState(0);
   const isIdle = useLasts(
     usePageState(({ agents }) => agents.length > 0),
     IDLE_MS,
   );
   useEffect(() => {
     if (loaded !== undefined || !(isNeeded || isIdle)) return;
-    void import("./session-conversation.tsx").then(setLoaded, (error: unknown) => {
-      if (isNeeded) setFailure({ error });
-    });
-  }, [isNeeded, isIdle, loaded]);
-  if (failure !== undefined) throw failure.error;
-  return loaded;
+    setFailure(undefined);
+    void import("./session-conversation.tsx").then(setLoaded, (error: unknown) =>
+      setFailure(error instanceof Error ? error.message : String(error)),
+    );
+  }, [isNeeded, isIdle, loaded, attempt]);
+  const retry = (): void => setAttempt((count) => count + 1);
+  return { loaded, failure, retry };
+}
+
+/** Offline, or a new version of the page has replaced the code: then only a reload helps. */
+export function LoadFailure({
+  failure,
+  onRetry,
+}: {
+  readonly failure: string;
+  readonly onRetry: () => void;
+}): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  useEffect(() => {
+    addEventListener("online", onRetry);
+    return () => removeEventListener("online", onRetry);
+  }, [onRetry]);
+  return (
+    <section className="page-failure" role="alert">
+      <h2>{words.notLoadedTitle}</h2>
+      <code>{failure}</code>
+      <div className="page-dialog-buttons">
+        <Button onClick={() => location.reload()}>{words.reload}</Button>
+        <Button icon="retry" variant="primary" onClick={onRetry}>
+          {words.again}
+        </Button>
+      </div>
+    </section>
+  );
 }
 
 /**
