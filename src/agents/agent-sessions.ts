@@ -81,10 +81,18 @@ export class AgentSessions {
 
   async #acquireRemembered(sessionId: string): Promise<HeldSession> {
     const evicted = this.#makeRoom(sessionId);
-    const [held] = await Promise.all([
-      this.#share(sessionId),
-      evicted === undefined ? undefined : this.#evict(evicted),
-    ]);
+    const opening = this.#share(sessionId);
+    try {
+      await Promise.all([opening, evicted === undefined ? undefined : this.#evict(evicted)]);
+    } catch (error) {
+      // The session may be open although the other one could not be evicted.
+      await opening.then(
+        (held) => held.release(),
+        () => undefined,
+      );
+      throw error;
+    }
+    const held = await opening;
     const release = async (): Promise<void> => {
       await held.release();
       await this.#log.prune({ maxBytes: this.#memory.maxBytes });

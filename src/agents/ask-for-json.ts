@@ -7,6 +7,7 @@
 import type { PartContext } from "../graph/graph.ts";
 import type { ModelMessage, ModelRequest } from "../models/model.ts";
 import { isLoomError, type Json, type JsonObject } from "../protocol/index.ts";
+import { isJsonObject } from "../protocol/json.ts";
 import type { AgentContext } from "./agent-kind.ts";
 import { createWarning } from "./create-warning.ts";
 import { think, type ThinkOptions, type ThinkResult } from "./think.ts";
@@ -19,6 +20,10 @@ export interface ReplyForm {
   readonly format?: AnswerFormat | undefined;
   /** Asks again after a reply with this fault. */
   readonly again: (fault: string) => string;
+  /** Maximum characters of a reply that are shown to the model again. Default: 20,000. */
+  readonly maxShown?: number;
+  /** True if a reply that is too long is not asked for again, because no budget counts its tokens. */
+  readonly isTooLongFinal?: boolean;
 }
 
 export interface JsonQuestion<Value extends Json> extends ReplyForm {
@@ -55,33 +60,49 @@ type RememberedReply<Value extends Json> = { readonly tokens: number } & (
   | { readonly fault: string; readonly said: string }
 );
 
-/** Maximum characters of a reply that are shown to the model again. */
-const MAX_SHOWN_AGAIN = 20_000;
+const MAX_SHOWN = 20_000;
+
+/** The fault of a reply that is too long. */
+export const TOO_LONG = "it is too long";
 
 export async function askForJson<Value extends Json>(
   context: AgentContext,
-  { messages, format, again, read }: JsonQuestion<Value>,
+  { messages, read, format, again, maxShown = MAX_SHOWN, isTooLongFinal = false }: JsonQuestion<Value>,
   { parts, ...options }: AskForJsonOptions<Value>,
 ): Promise<JsonReply<Value>> {
   const { stage } = context;
   const request = { ...options, ...(format === undefined ? {} : { responseFormat: format }) };
-  const ask = (call: 1 | 2, asked: readonly ModelMessage[]): Promise<RememberedReply<Value>> => {
+  const ask = async (call: 1 | 2, asked: readonly ModelMessage[]): Promise<RememberedReply<Value>> => {
     if (parts === undefined)
       return askOnce(context, asked, read, call === 1 ? request : { ...request, label: "again" });
     const { around, nameOf, describeFault, onValue } = parts;
     const label = nameOf(call);
-    return around.once(label, async (part) => {
-      const reply = await askOnce(context, asked, read, { ...request, label }, (value) => {
+    const reply = await around.once(label, (part) =>
+      askOnce(context, asked, read, { ...request, label }, (value) => {
         if (typeof value !== "string") onValue?.(value, part);
         else if (call === 2) part.emitWithResult(createWarning(describeFault(value), stage));
-      });
-      return reply;
-    });
+      }),
+    );
+    return recallReply(reply);
   };
   const first = await ask(1, messages);
   if ("value" in first) return first;
-  const second = await ask(2, askAgain(messages, first.said, again(first.fault)));
-  return { ...second, tokens: first.tokens + second.tokens };
+  const { fault, said, tokens } = first;
+  if (isTooLongFinal && fault === TOO_LONG) return { fault, tokens };
+  const second = await ask(2, askAgain(messages, said.slice(-maxShown).toWellFormed(), again(fault)));
+  const both = tokens + second.tokens;
+  return "value" in second ? { value: second.value, tokens: both } : { fault: second.fault, tokens: both };
+}
+
+/**
+ * Returns a remembered reply. In runs that an earlier version left unfinished it has another form: a boolean alone, or
+ * the value under the name of what was asked for, with null for a verdict that could not be read.
+ */
+export function recallReply<Reply extends { readonly tokens: number }>(remembered: Reply): Reply {
+  const known: unknown = remembered;
+  if (!isJsonObject(known)) return { value: known, tokens: 0 } as unknown as Reply;
+  const value = known["plan"] ?? known["scores"] ?? known["verdict"];
+  return value == null ? remembered : ({ value, tokens: known["tokens"] ?? 0 } as unknown as Reply);
 }
 
 /** `onRead` is called with the value or the fault at once, because what parallel parts may accept can depend on it. */
@@ -97,9 +118,8 @@ async function askOnce<Value extends Json>(
     reply = await think(context, messages, options);
   } catch (error) {
     if (!isLoomError(error, "model_output_too_large")) throw error;
-    const fault = "it is too long";
-    onRead?.(fault);
-    return { fault, said: "(too long)", tokens: 0 };
+    onRead?.(TOO_LONG);
+    return { fault: TOO_LONG, said: "(too long)", tokens: 0 };
   }
   const { usage, text } = reply.result;
   const { totalTokens, promptTokens = 0, completionTokens = 0 } = usage;
@@ -108,7 +128,7 @@ async function askOnce<Value extends Json>(
   const value = read(reply);
   onRead?.(value);
   if (typeof value !== "string") return { value, tokens };
-  return { fault: value, said: text.slice(-MAX_SHOWN_AGAIN).toWellFormed(), tokens };
+  return { fault: value, said: text.slice(-MAX_SHOWN).toWellFormed(), tokens };
 }
 
 function askAgain(first: readonly ModelMessage[], said: string, text: string): readonly ModelMessage[] {

@@ -5,11 +5,12 @@
 import type { ModelRequest } from "../models/model.ts";
 import { dropUndefined } from "../protocol/drop-undefined.ts";
 import { type Json, type JsonObject, LoomError } from "../protocol/index.ts";
-import { copyJson, isJsonObject, parseJson } from "../protocol/json.ts";
+import { isJsonObject, parseJson } from "../protocol/json.ts";
 import { acceptInteger, type OptionRule, type OptionTable, TEXT_OPTION } from "../protocol/read-options.ts";
 import { describeFailure } from "../tools/describe-failure.ts";
 import { describeIssues, isStandardSchema, readJsonSchema, type StandardSchema } from "../tools/standard-schema.ts";
 import { fromJsonSchema } from "../tools/from-json-schema.ts";
+import { toJson } from "../tools/to-json.ts";
 import { listJson } from "./read-json.ts";
 
 /** Options of a call that ask for structured output. */
@@ -155,11 +156,8 @@ export class OutputFormat {
 
 /** The value of the schema, unless JSON cannot express it. */
 function toReply(value: unknown, json: Json): Json {
-  try {
-    return copyJson(value as Json);
-  } catch {
-    return json;
-  }
+  const { value: reply, isCut } = toJson(value);
+  return isCut || (reply === null && value !== null) ? json : reply;
 }
 
 /** Returns the JSON Schema of a schema. Throws `invalid_arguments` for the option that must have it instead. */

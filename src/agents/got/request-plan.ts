@@ -8,7 +8,7 @@
 import type { PartContext } from "../../graph/graph.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { askForJson, type JsonReply, type ReplyParts } from "../ask-for-json.ts";
+import { askForJson, type JsonReply, recallReply, type ReplyParts } from "../ask-for-json.ts";
 import { type Execution, fitKnownResults, type GotContext, listKnownResults } from "./execution.ts";
 import { describePlan, type Plan, type PlanNode } from "./plan.ts";
 import { askForLayer, PLAN } from "./prompts.ts";
@@ -47,9 +47,10 @@ export function requestPlan(
 export async function recallPlan(part: PartContext, key: string): Promise<Plan | undefined> {
   for (const call of [1, 2]) {
     if (!part.has(`${key}-${call}`)) return undefined;
-    const reply = await part.once<JsonReply<Plan>>(`${key}-${call}`, () => {
+    const remembered = await part.once<JsonReply<Plan>>(`${key}-${call}`, () => {
       throw new LoomError("node_failed", `The plan "${key}" is not remembered`);
     });
+    const reply = recallReply(remembered);
     if ("value" in reply) return reply.value;
   }
   return undefined;

@@ -56,7 +56,9 @@ function describeAnswer(state: ReactState, context: ReactContext): FinishOptions
   const { answer, round, messages } = state;
   const { lastNodeId: nodeId, maxIterations, output, stage } = context;
   if (output !== undefined) {
-    if (isJsonObject(answer)) return { reply: JSON.stringify(answer["json"]), nodeId };
+    // An earlier version, which may have left the run unfinished, kept the value itself.
+    const json = isJsonObject(answer) && "json" in answer ? answer["json"] : answer;
+    if (answer !== null) return { reply: JSON.stringify(json), nodeId };
     const fault = listFaults(state).at(-1) ?? "The model did not answer.";
     throw new LoomError("model_output_invalid", `The model's reply is not the requested output. ${fault}`, { stage });
   }

@@ -7,7 +7,7 @@
 import type { NodeContext } from "../../graph/index.ts";
 import type { PartContext } from "../../graph/graph.ts";
 import { hasStructuredOutput } from "../../models/model-fault.ts";
-import { askForJson } from "../ask-for-json.ts";
+import { askForJson, TOO_LONG } from "../ask-for-json.ts";
 import { createWarning } from "../create-warning.ts";
 import { runConcurrently } from "../run-concurrently.ts";
 import type { ThinkResult } from "../think.ts";
@@ -157,6 +157,7 @@ async function ask(
     },
   );
   const { tokens } = reply;
+  if ("fault" in reply && reply.fault === TOO_LONG) return { ...NOTHING, cut: 1, tokens, isUnread: true };
   if (!("value" in reply)) return { ...NOTHING, tokens, isUnread: true, fault: reply.fault };
   const { left, ...result } = reply.value;
   await closeCalls(context, span, left, "the call was left out");

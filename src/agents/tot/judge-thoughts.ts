@@ -10,7 +10,7 @@ import type { ModelMessage } from "../../models/model.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
 import { describeValue } from "../../protocol/fault.ts";
 import type { ThoughtToRate, TotSettings } from "./tot-settings.ts";
-import { askForJson, type JsonReply, type ReplyForm } from "../ask-for-json.ts";
+import { askForJson, type JsonReply, recallReply, type ReplyForm } from "../ask-for-json.ts";
 import { createWarning } from "../create-warning.ts";
 import { runConcurrently } from "../run-concurrently.ts";
 import { chooseThoughts, type JudgedThought, NEUTRAL_SCORE } from "./choose-thoughts.ts";
@@ -235,7 +235,7 @@ class ThoughtJudge {
   ): Promise<T | null | undefined> {
     const { search } = this.#context;
     const { signal } = this.#node;
-    const given = await this.#calls.ask<StoredRating<T>>(
+    const remembered = await this.#calls.ask<StoredRating<T>>(
       part,
       ({ span }) =>
         askForJson<T>(
@@ -245,7 +245,9 @@ class ThoughtJudge {
         ),
       (failure) => ({ fault: "", tokens: 0, failure }),
     );
-    if (given === undefined || "value" in given) return given?.value;
+    if (remembered === undefined) return undefined;
+    const given = recallReply(remembered);
+    if ("value" in given) return given.value;
     if (given.failure === undefined) this.faults.push(given.fault);
     return null;
   }

@@ -36,12 +36,16 @@ export function askForProposals(
   ]);
 }
 
+/** Maximum characters of a rating that are shown to the model again. */
+const MAX_RATING = 2000;
+
 const ratingAgain = (fault: string): string =>
   `That rating cannot be used: ${fault}. Give the line of JSON alone, in the same form.`;
 
 export const STEPS: ReplyForm = {
   format: createFormat("next_steps", { steps: { type: "array", items: { type: "string" } } }),
   again: (fault) => `That answer cannot be used: ${fault}. Answer in the form that was asked for.`,
+  isTooLongFinal: true,
 };
 export const VALUE: ReplyForm = {
   format: createReasonedFormat("rating", {
@@ -49,6 +53,7 @@ export const VALUE: ReplyForm = {
     solved: { type: "boolean" },
   }),
   again: ratingAgain,
+  maxShown: MAX_RATING,
 };
 export const VOTE: ReplyForm = {
   format: createReasonedFormat("vote", {
@@ -56,6 +61,7 @@ export const VOTE: ReplyForm = {
     solved: { type: "boolean" },
   }),
   again: ratingAgain,
+  maxShown: MAX_RATING,
 };
 
 export function askForSample(context: QuestionContext, path: readonly PathStep[]): readonly ModelMessage[] {
