@@ -165,15 +165,6 @@ describe("streams", () => {
     expect(frames.filter(({ type }) => type === "frames")).toHaveLength(4);
   });
 
-  it("treats absent options for room as given neither or both", async () => {
-    const absent = { hasRoom: undefined, whenRoom: undefined } as unknown as Partial<ControlConnectionOptions>;
-    const { ask, until } = connectTo(await createLog(), absent);
-    ask({ type: "subscribe", id: "1", session: "s", follow: false });
-    await until("end");
-    for (const alone of [{ hasRoom: () => true }, { whenRoom: (act: () => void) => act() }])
-      expect(() => connectTo(new MemoryLog(), alone)).toThrow(expect.objectContaining({ code: "invalid_arguments" }));
-  });
-
   it("stops waiting for room when it is unsubscribed or the client disconnects", async () => {
     const log = await createLog();
     let watching = 0;
