@@ -72,24 +72,24 @@ export async function askForJson<Value extends Json>(
 ): Promise<JsonReply<Value>> {
   const { stage } = context;
   const request = { ...options, ...(format === undefined ? {} : { responseFormat: format }) };
-  const ask = async (call: 1 | 2, asked: readonly ModelMessage[]): Promise<RememberedReply<Value>> => {
+  const ask = (call: 1 | 2, asked: readonly ModelMessage[]): Promise<RememberedReply<Value>> => {
     if (parts === undefined)
       return askOnce(context, asked, read, call === 1 ? request : { ...request, label: "again" });
     const { around, nameOf, describeFault, onValue } = parts;
     const label = nameOf(call);
-    const reply = await around.once(label, (part) =>
-      askOnce(context, asked, read, { ...request, label }, (value) => {
+    return around.once(label, async (part) => {
+      const reply = await askOnce(context, asked, read, { ...request, label }, (value) => {
         if (typeof value !== "string") onValue?.(value, part);
         else if (call === 2) part.emitWithResult(createWarning(describeFault(value), stage));
-      }),
-    );
-    return recallReply(reply);
+      });
+      return reply;
+    });
   };
-  const first = await ask(1, messages);
+  const first = recallReply(await ask(1, messages));
   if ("value" in first) return first;
   const { fault, said, tokens } = first;
   if (isTooLongFinal && fault === TOO_LONG) return { fault, tokens };
-  const second = await ask(2, askAgain(messages, said.slice(-maxShown).toWellFormed(), again(fault)));
+  const second = recallReply(await ask(2, askAgain(messages, said.slice(-maxShown).toWellFormed(), again(fault))));
   const both = tokens + second.tokens;
   return "value" in second ? { value: second.value, tokens: both } : { fault: second.fault, tokens: both };
 }

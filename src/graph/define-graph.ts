@@ -85,6 +85,10 @@ export interface SubgraphMapping<C extends Channels, State, Writes> extends Node
 /**
  * Makes a graph a node of another graph. The child has its own state; `input` and `output` map between the two. A
  * mapping that uses the parent's state must name its type: `(state: StateOf<typeof channels>) => …`.
+ *
+ * ```ts
+ * const nodes = { greet: subgraph(shout, { output: ({ text }) => ({ greeting: text }) }) };
+ * ```
  */
 export function subgraph<C extends Channels, Name extends string, State = unknown, Writes = never>(
   graph: Graph<C, Name>,

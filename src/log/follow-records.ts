@@ -35,6 +35,11 @@ export interface FollowOptions {
  *
  * Throws `unknown_session`, `cursor_invalid`, `cursor_ahead`, `evicted`, and `cursor_stale` if the session is deleted
  * and created again in the meantime.
+ *
+ * ```ts
+ * for await (const { records } of followRecords(log, "chat-7", { after: 0 }))
+ *   for (const { envelope, event } of records) console.log(envelope.event_id, event.type);
+ * ```
  */
 export async function* followRecords(
   log: Log,

@@ -9,7 +9,13 @@ import { evaluateExpression } from "./evaluate-expression.ts";
 /** Characters quoted on each side of the error. */
 const AROUND = 20;
 
-/** Creates the `calculator` tool, which evaluates arithmetic expressions. */
+/**
+ * Creates the `calculator` tool, which evaluates arithmetic expressions.
+ *
+ * ```ts
+ * await using helper = agent({ provider: "offline", tools: [createCalculatorTool()] });
+ * ```
+ */
 export function createCalculatorTool(): Tool {
   return defineTool({
     name: "calculator",
