@@ -96,13 +96,13 @@ export async function askForJson<Value extends Json>(
 
 /**
  * Returns a remembered reply. In runs that an earlier version left unfinished it has another form: a boolean alone, or
- * the value under the name of what was asked for, with null for a verdict that could not be read.
+ * the value under the name of what was asked for, with null for a verdict that could not be read, and often no tokens.
  */
 export function recallReply<Reply extends { readonly tokens: number }>(remembered: Reply): Reply {
   const known: unknown = remembered;
   if (!isJsonObject(known)) return { value: known, tokens: 0 } as unknown as Reply;
   const value = known["plan"] ?? known["scores"] ?? known["verdict"];
-  return value == null ? remembered : ({ value, tokens: known["tokens"] ?? 0 } as unknown as Reply);
+  return { ...(value == null ? known : { value }), tokens: known["tokens"] ?? 0 } as unknown as Reply;
 }
 
 /** `onRead` is called with the value or the fault at once, because what parallel parts may accept can depend on it. */

@@ -8,6 +8,7 @@ import { playTree } from "../../test/contracts/tree-script.ts";
 import { MemoryLog } from "../log/index.ts";
 import type { EventOf, StampedRecord } from "../protocol/index.ts";
 import { toJsonObject } from "../protocol/json.ts";
+import { recallReply } from "./ask-for-json.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../models/scripted-model.ts";
 
 type Play = (request: ScriptedRequest) => ScriptedTurn | Promise<ScriptedTurn>;
@@ -75,4 +76,9 @@ it.each(RUNS)("are read: %s", async (_, play, options) => {
     expect([length, fixture.model.requests.length]).toEqual([length, left]);
     await fixture.session.close();
   }
+});
+
+it("count no tokens if they remember none", () => {
+  const remembered = { fault: "there is no plan", said: "Hm." } as unknown as { readonly tokens: number };
+  expect(recallReply(remembered)).toEqual({ fault: "there is no plan", said: "Hm.", tokens: 0 });
 });
